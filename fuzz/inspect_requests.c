@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

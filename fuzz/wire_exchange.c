@@ -165,7 +165,7 @@ static void ask(uint8_t how)
     request->deadline = cen_in_ms(how + 1);
     request->only_if_room = how & 64;
     it.state[i] = PENDING;
-    cen_status status = ceni_exchange_ask(&it.exchange, request, NULL);
+    cen_status status = ceni_exchange_request_async(&it.exchange, request, NULL);
     if (status != CEN_OK) it.state[i] = FREE; /* nothing is told, and it is the program's */
     else if (it.state[i] == FREE) complain("a request was lost");
 }

@@ -37,7 +37,7 @@ cenote_test(unit/pool/noted_test.c REAL)
 target_link_options(unit-pool-noted_test PRIVATE -Wl,--wrap=ceni_slot_word -Wl,--wrap=ceni_directory_each)
 cenote_test(unit/pool/fork_test.c REAL)
 cenote_test(unit/pool/large_test.c REAL)
-cenote_test(unit/pool/lines_test.c REAL)
+cenote_test(unit/pool/waiters_memory_test.c REAL)
 cenote_test(unit/pool/cancel_test.c REAL)
 if(NOT CMAKE_C_FLAGS MATCHES "fsanitize=thread") # it loses sight of a thread that is cancelled inside a call it intercepts
   cenote_test(unit/pool/cancel_test.c PORTABLE)
@@ -54,7 +54,7 @@ cenote_test(faults/pool_faults_test.c WORLD support/faults.c)
 
 # Under every schedule
 cenote_test(explore/pool_map_test.c WORLD)
-cenote_test(explore/pool_line_test.c WORLD)
+cenote_test(explore/pool_waiters_test.c WORLD)
 cenote_test(explore/pool_take_test.c WORLD)
 cenote_test(explore/pool_check_test.c WORLD)
 cenote_test(explore/pool_idle_test.c WORLD)

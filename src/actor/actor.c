@@ -50,7 +50,7 @@
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "actor/inside.h"
+#include "actor/internal.h"
 #include "sync/future.h"
 
 #include <stddef.h>

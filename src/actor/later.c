@@ -25,7 +25,7 @@
  *
  * Tested by tests/unit/actor/later_test.c, tests/explore/actor_later_test.c.
  */
-#include "actor/inside.h"
+#include "actor/internal.h"
 #include "base/plant.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Making an actor, and looking at it. */
-#include "actor/inside.h"
+#include "actor/internal.h"
 #include "base/alloc.h"
 #include "base/error.h"
 
@@ -90,8 +90,8 @@ static void fill(cen_actor *actor, const cen_actor_options *o)
     actor->slow_ns = o->slow_ns;
     actor->allocator = o->allocator;
     snprintf(actor->name, sizeof actor->name, "%s", o->name ? o->name : "actor");
-    actor->entry =
-        (ceni_entry){.kind = "actor", .name = actor->name, .snapshot = snapshot, .object = actor, .calls = &calls};
+    actor->entry = (ceni_directory_entry){
+        .kind = "actor", .name = actor->name, .snapshot = snapshot, .object = actor, .calls = &calls};
     actor->stop.run = ceni_actor_note_stop;
     ceni_list_init(&actor->later);
     ceni_alarm_init(&actor->watchdog, ceni_watch_due);

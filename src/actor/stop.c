@@ -23,7 +23,7 @@
  *
  * Tested by tests/unit/actor/stop_test.c, tests/explore/actor_test.c.
  */
-#include "actor/inside.h"
+#include "actor/internal.h"
 #include "base/alloc.h"
 #include "base/plant.h"
 #include "record/events.h"

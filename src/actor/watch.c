@@ -36,7 +36,7 @@
  *
  * Tested by tests/unit/actor/watch_test.c, tests/explore/actor_watch_test.c.
  */
-#include "actor/inside.h"
+#include "actor/internal.h"
 #include "base/plant.h"
 #include "record/events.h"
 #include "sync/backoff.h"

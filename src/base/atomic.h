@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 /* Two lines, because adjacent-line prefetch makes pairs of lines travel together. */
-#define CENI_LINE 128
+#define CENI_CACHE_LINE 128
 
 /* A setting: something that is read by itself and may be a little out of date,
  * because what depends on it is decided under a lock or by another operation: a

@@ -23,7 +23,7 @@
  * Tested by tests/unit/crew/await_test.c, tests/explore/crew_await_test.c.
  */
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 #include "port/deadline.h"
 #include "sync/backoff.h"
 #include "sync/future.h"

@@ -9,7 +9,7 @@
  */
 #include "base/alloc.h"
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 #include "sync/future.h"
 
 typedef struct call {

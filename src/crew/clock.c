@@ -21,7 +21,7 @@
 #include <stdio.h>
 
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 #include "record/events.h"
 
 void ceni_step_begins(ceni_worker *worker, const cen_task *task)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 
 /* In a child that a step has forked this is the parent's worker still, and says where it came from. */
 cen_task *cen_task_current(void)

@@ -23,7 +23,7 @@
  *
  * Order table
  * [D1] push   | store of the cell     | release | D3 | the job's bytes | a thief runs what is half written
- * [D2] push   | exchange of tail      | seq_cst | D4 and the idle word, I1 in inside.h | that there is something | both look away: the job waits while a worker sleeps
+ * [D2] push   | exchange of tail      | seq_cst | D4 and the idle word, I1 in internal.h | that there is something | both look away: the job waits while a worker sleeps
  * [D3] take   | exchange, cas of the cell | acquire | D1 | the job's bytes | as D1
  * [D4] look   | load of tail          | seq_cst | D2 | that there is something, in cells before it | as D2
  *
@@ -47,9 +47,9 @@ enum { CENI_DEQUE_CELLS = 256 };
 #endif
 
 typedef struct ceni_deque {
-    _Alignas(CENI_LINE) _Atomic uint32_t head;                      /* the owner writes, any thread reads */
-    _Atomic uint32_t tail;                                          /* likewise */
-    _Alignas(CENI_LINE) _Atomic(cen_job *) cells[CENI_DEQUE_CELLS]; /* any thread, atomically */
+    _Alignas(CENI_CACHE_LINE) _Atomic uint32_t head;                      /* the owner writes, any thread reads */
+    _Atomic uint32_t tail;                                                /* likewise */
+    _Alignas(CENI_CACHE_LINE) _Atomic(cen_job *) cells[CENI_DEQUE_CELLS]; /* any thread, atomically */
 } ceni_deque;
 
 static inline _Atomic(cen_job *) *ceni_deque_cell(ceni_deque *deque, uint32_t number)

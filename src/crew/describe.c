@@ -18,7 +18,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 
 /* A copy of what is shown, so that no lock is held while it is. */
 typedef struct row {

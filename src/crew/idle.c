@@ -31,7 +31,7 @@
  * the second while others sleep.
  *
  * Order table
- * [I2] park, stop searching | add to idle, before the look at the queues | seq_cst | I1 in inside.h, D2, J4 | likewise | likewise
+ * [I2] park, stop searching | add to idle, before the look at the queues | seq_cst | I1 in internal.h, D2, J4 | likewise | likewise
  * [I3] call       | cas of idle       | seq_cst | itself | who may call | two are woken for one job; harmless, but a storm
  * [I4] wake       | or to the word    | seq_cst | I5 | that it is called, and what was done before | it sleeps on; or reads old memory
  * [I5] sleep      | load of the word  | acquire | I4 | likewise | likewise
@@ -40,7 +40,7 @@
  * Tested by tests/explore/crew_idle_test.c, tests/unit/crew/original_test.c, tests/stress/crew_stress.c.
  */
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 
 #include <stdatomic.h>
 

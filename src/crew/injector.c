@@ -35,7 +35,7 @@
  * [J1] lock    | exchange of lock   | acquire | J2 | the shard's plain fields, from who had it last | a chain half linked
  * [J2] unlock  | store of lock      | release | J1 | likewise | likewise
  * [J3] put     | store of the cell  | release | D3 in deque.h, which takes | the job's bytes | a worker runs what is half written
- * [J4] put, fill | exchange of tail, of the count | seq_cst | J8, and the idle word, I1 in inside.h | that there is something | the job waits while a worker sleeps
+ * [J4] put, fill | exchange of tail, of the count | seq_cst | J8, and the idle word, I1 in internal.h | that there is something | the job waits while a worker sleeps
  * [J5] take    | cas of head        | acq_rel | itself, J7 | that these numbers are its own | two share a range, and each finds the other's cells empty; harmless, but slow
  * [J7] put, look, take, withdraw | load of head | acquire | J5 | that the cell's last number is passed | nothing alone: the cell itself is looked at
  * [J8] look, withdraw | loads of tail, of the count | seq_cst | J4 | as J4; for a take, that cells before tail are filled | a take moves head over a cell that is not filled yet, whose job nobody finds
@@ -47,7 +47,7 @@
 
 #include "base/plant.h"
 #include "crew/deque.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 #include "port/port.h"
 #include "sync/backoff.h"
 

@@ -37,20 +37,20 @@ typedef enum ceni_shut {
 
 typedef struct ceni_shard {
     /* whoever puts in */
-    _Alignas(CENI_LINE) _Atomic uint32_t lock; /* 1: somebody puts in, or fills up */
-    _Atomic uint32_t tail;                     /* written under the lock, read by any thread */
-    _Atomic uint32_t overflow;                 /* how many are chained; likewise */
-    _Atomic uint32_t posting;                  /* threads that have put in and still touch the crew; atomically */
-    ceni_shut shut;                            /* under the lock */
-    uint32_t number;                           /* fixed */
-    uint32_t head_seen;                        /* head, or what it was; under the lock */
-    _Atomic uint64_t tasks;                    /* that were put in anew; written under the lock */
-    _Atomic uint64_t resumed;                  /* tasks that were put in again; likewise */
-    cen_job *first_job, *last_job;             /* the chain of jobs, under the lock */
-    cen_job *first_task, *last_task;           /* the chain of tasks, both ways, under the lock */
+    _Alignas(CENI_CACHE_LINE) _Atomic uint32_t lock; /* 1: somebody puts in, or fills up */
+    _Atomic uint32_t tail;                           /* written under the lock, read by any thread */
+    _Atomic uint32_t overflow;                       /* how many are chained; likewise */
+    _Atomic uint32_t posting;                        /* threads that have put in and still touch the crew; atomically */
+    ceni_shut shut;                                  /* under the lock */
+    uint32_t number;                                 /* fixed */
+    uint32_t head_seen;                              /* head, or what it was; under the lock */
+    _Atomic uint64_t tasks;                          /* that were put in anew; written under the lock */
+    _Atomic uint64_t resumed;                        /* tasks that were put in again; likewise */
+    cen_job *first_job, *last_job;                   /* the chain of jobs, under the lock */
+    cen_job *first_task, *last_task;                 /* the chain of tasks, both ways, under the lock */
     /* whoever takes out */
-    _Alignas(CENI_LINE) _Atomic uint32_t head;
-    _Alignas(CENI_LINE) _Atomic(cen_job *) cells[CENI_SHARD_CELLS];
+    _Alignas(CENI_CACHE_LINE) _Atomic uint32_t head;
+    _Alignas(CENI_CACHE_LINE) _Atomic(cen_job *) cells[CENI_SHARD_CELLS];
 } ceni_shard;
 
 typedef struct ceni_injector {

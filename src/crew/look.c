@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The numbers of a crew. */
-#include "crew/inside.h"
+#include "crew/internal.h"
 
 static uint64_t read_count(_Atomic uint64_t *counter)
 {

@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 
 #define DEFAULT_LINGER_NS INT64_C(10000000000)
 #define DEFAULT_TICK_NS INT64_C(1000000000)
@@ -235,7 +235,8 @@ static cen_status make_crew(const cen_crew_options *o, cen_crew **out)
         memcpy(crew->cpus, o->cpus, o->cpu_count * sizeof *crew->cpus);
     }
     snprintf(crew->name, sizeof crew->name, "%s", o->name ? o->name : "crew");
-    crew->entry = (ceni_entry){.kind = "crew",
+    crew->entry =
+        (ceni_directory_entry){.kind = "crew",
                                .name = crew->name,
                                .snapshot = ceni_crew_snapshot,
                                .object = crew,

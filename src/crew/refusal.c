@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Why a call of a crew failed, in words; only when it has. */
 #include "base/error.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 
 static const char *why_misused(const cen_task *task)
 {

@@ -1,5 +1,5 @@
 list(APPEND cenote_sources
-  src/crew/ask.c
+  src/crew/stop_request.c
   src/crew/await.c
   src/crew/call.c
   src/crew/clock.c

@@ -13,8 +13,8 @@
  * Here the task is its worker's until WAITING is there, and nothing of it is touched after that.
  *
  * Order table
- * [K3] resume, bind | cas of the state | acq_rel | itself, A1 in ask.c | who puts it into the queue, and what the task has | it runs twice at a time, or never again
- * [K6] bind       | exchange of the state | seq_cst | A5 A6 in ask.c | that it is about to wait | it waits, and nobody has seen that it was asked to end
+ * [K3] resume, bind | cas of the state | acq_rel | itself, A1 in stop_request.c | who puts it into the queue, and what the task has | it runs twice at a time, or never again
+ * [K6] bind       | exchange of the state | seq_cst | A5 A6 in stop_request.c | that it is about to wait | it waits, and nobody has seen that it was asked to end
  * [K7] run, queue | store of the state | release | K8, K2 in task.c | for a canceller: what the step before has done | it cancels a future of long ago
  * [K8] resume     | load of the state  | acquire | K7 | whether it awaits on its worker | it is told in the wrong way
  *
@@ -22,7 +22,7 @@
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 #include "sync/future.h"
 
 /* ---- Going on ----------------------------------------------------------------------------------- */
@@ -161,7 +161,8 @@ static bool begin_to_wait(ceni_worker *worker, cen_task *task)
     task->executor_.post = ceni_task_resume;
     ceni_exchange_seq_cst(&task->state_, (uint32_t)CENI_TASK_BINDING); /* [K6] */
     ceni_suspended_add(worker->core, task);                            /* before it looks for a stop: U3 in suspend.c */
-    bool asked = ceni_task_is_asked(task) || (ceni_task_is_to_drop(task) && !ceni_planted(crew_waits_beside_a_stop));
+    bool asked =
+        ceni_task_stop_is_requested(task) || (ceni_task_is_to_drop(task) && !ceni_planted(crew_waits_beside_a_stop));
     bool own = future == &task->future; /* it would be done when the task is over, and the task over when it is done */
     if (own || !is_promised(future) || cen_future_then(future, never, &task->executor_) != CEN_OK) {
         ceni_suspended_remove(worker->core, task);

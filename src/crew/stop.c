@@ -31,7 +31,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 #include "port/deadline.h"
 #include "record/events.h"
 #include "sync/backoff.h"

@@ -40,7 +40,7 @@
  * Tested by tests/unit/crew/suspend_test.c, tests/explore/crew_suspend_test.c.
  */
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 #include "sync/future.h"
 
 /* ---- The lists ---------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
  *     RUNNING ──yield──▶ READY ──taken──▶ RUNNING
  *     RUNNING ──wait───▶ BINDING ──▶ WAITING ──the future is done──▶ READY
  *                        WAITING ──dropped by a stop──▶ ASKING ──▶ FREE   (suspend.c)
- *                        BINDING, ASKING ──the future is done──▶ GOES_ON ──▶ READY, by who was binding or asking   (ask.c)
+ *                        BINDING, ASKING ──the future is done──▶ GOES_ON ──▶ READY, by who was binding or asking   (stop_request.c)
  *
  * Invariants
  *  K1 Who has a task is who took it out of its cell or chain: a worker, which runs it,
@@ -28,7 +28,7 @@
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 #include "sync/backoff.h"
 #include "sync/future.h"
 
@@ -56,7 +56,7 @@ bool ceni_task_withdraw_future(cen_future *future)
     ceni_core *core = task->core_;
     if (!ceni_fork_is(core->epoch)) return false;
     if (!ceni_task_withdraw(core, task)) {
-        ceni_task_ask(task, CEN_INTERRUPTED);
+        ceni_task_request_stop(task, CEN_INTERRUPTED);
         return false;
     }
     ceni_task_over_elsewhere(core, task, CEN_INTERRUPTED, false);
@@ -323,6 +323,6 @@ bool cen_task_cancel(cen_task *task)
         return true;
     }
     CENI_INLINE_AT_END; /* what it waits for may serve another, who is told when this one has gone on */
-    ceni_task_ask(task, CEN_INTERRUPTED);
+    ceni_task_request_stop(task, CEN_INTERRUPTED);
     return false;
 }

@@ -26,7 +26,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 #include "record/events.h"
 
 void ceni_turn_locked(ceni_core *core)

@@ -27,7 +27,7 @@
  * Tested by tests/unit/crew, tests/stress/crew_stress.c.
  */
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 
 enum { INJECTOR_TURN = 61, STEAL_MOST = 16 };
 

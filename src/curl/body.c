@@ -2,7 +2,7 @@
 /* Bodies that are received into memory, within a limit. */
 #include <stdint.h>
 
-#include "curl/inside.h"
+#include "curl/internal.h"
 
 static bool grow(ceni_curl_body *body, size_t wanted)
 {

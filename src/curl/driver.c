@@ -14,7 +14,7 @@
  * one is opened, since curl tries a request again on a new connection when an old one ends before any answer; what waits
  * for a name is ended by the progress function.
  */
-#include "curl/inside.h"
+#include "curl/internal.h"
 
 static int on_progress(void *argument, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
 {

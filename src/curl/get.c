@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a holder does with a handle of a pool. */
-#include "curl/inside.h"
+#include "curl/internal.h"
 
 static ceni_curl_record *own(CURL *handle)
 {

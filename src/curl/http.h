@@ -16,7 +16,7 @@
 
 #include <cenote/http.h>
 
-#include "curl/inside.h"
+#include "curl/internal.h"
 
 typedef struct ceni_http_loop ceni_http_loop;
 

@@ -4,7 +4,7 @@
  *
  * curl is never ended: others in the program may use it, and when the last of them stops is not ours to know.
  */
-#include "curl/inside.h"
+#include "curl/internal.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool ready;

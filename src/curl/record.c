@@ -5,7 +5,7 @@
  * They stand on shelves by the handle's address, each with a mutex that is held for a few steps, so that threads
  * seldom meet. Around a fork all of them are held: a child finds them whole and free, and may go on.
  */
-#include "curl/inside.h"
+#include "curl/internal.h"
 
 enum { SHELVES = 32 };
 

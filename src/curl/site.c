@@ -10,7 +10,7 @@
  * for; and cookies, the list of servers that insist on TLS, and what is shared with other handles, which are a user's own, and so
  * are ended here.
  */
-#include "curl/inside.h"
+#include "curl/internal.h"
 
 /* ---- Reading ------------------------------------------------------------------------------------ */
 

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "curl/inside.h"
+#include "curl/internal.h"
 
 static curl_socket_t open_socket(void *argument, curlsocktype purpose, struct curl_sockaddr *address)
 {

@@ -2,7 +2,7 @@
 /* Errors: curl's numbers as statuses, and their sentences. */
 #include <stdarg.h>
 
-#include "curl/inside.h"
+#include "curl/internal.h"
 
 cen_status ceni_curl_error(cen_error *error, cen_status status, int code, const char *format, ...)
 {

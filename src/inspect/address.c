@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 
 static cen_status wrong(cen_error *error, const char *at, const char *why)
 {
@@ -30,7 +30,7 @@ static cen_status wrong(cen_error *error, const char *at, const char *why)
 
 /* ---- Reading one ---------------------------------------------------------------- */
 
-static cen_status read_local(const char *at, ceni_inspect_address *out, cen_error *error)
+static cen_status read_local(const char *at, ceni_inspect_endpoint *out, cen_error *error)
 {
     const char *path = at + strlen("unix:");
     size_t length = strlen(path);
@@ -65,18 +65,18 @@ static bool split(const char *at, char host[64], uint16_t *port)
     return true;
 }
 
-static bool is_loopback(const ceni_inspect_address *address)
+static bool is_loopback(const ceni_inspect_endpoint *address)
 {
     if (address->socket.any.sa_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)&address->socket.room)->sin_addr.s_addr) >> 24 == 127;
     return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)&address->socket.room)->sin6_addr);
 }
 
-cen_status ceni_inspect_address_read(const char *at, bool anywhere, ceni_inspect_address *out, cen_error *error)
+cen_status ceni_inspect_address_read(const char *at, bool anywhere, ceni_inspect_endpoint *out, cen_error *error)
 {
     char host[64];
     uint16_t port;
-    *out = (ceni_inspect_address){0};
+    *out = (ceni_inspect_endpoint){0};
     if (strncmp(at, "unix:", 5) == 0) return read_local(at, out, error);
     if (!split(at, host, &port))
         return wrong(error, at, "it is written as 127.0.0.1:9911, [::1]:9911, localhost:9911 or unix:/path");
@@ -173,7 +173,7 @@ static int listen_network(cen_inspect *inspect)
 
 static void name_it(cen_inspect *inspect)
 {
-    const ceni_inspect_address *at = &inspect->at;
+    const ceni_inspect_endpoint *at = &inspect->at;
     char host[INET6_ADDRSTRLEN];
     if (at->is_local) {
         snprintf(inspect->address, sizeof inspect->address, "unix:%s", at->socket.local.sun_path);

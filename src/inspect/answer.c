@@ -12,7 +12,7 @@
 
 #include <cenote/events.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 #include "inspect/page.h"
 
 enum { PATH_MOST = 2048, PARTS_MOST = 200, DESCRIPTION_MOST = 1000, EVENTS_USUAL = 200 };
@@ -101,7 +101,7 @@ static bool answer_one(const ceni_visit *visit, const char *rest, ceni_answer *a
         tell(visit, number, answer);
         return true;
     }
-    ceni_query query = {.allowed = CENI_ASKS_MOST, .most = DESCRIPTION_MOST};
+    ceni_query query = {.allowed = CENI_QUERY_MOST, .most = DESCRIPTION_MOST};
     if (rest[length]) return false;
     if (is_method(visit, "GET, HEAD", answer) && read_query(visit, &query, answer))
         ceni_answer_component(number, &query, answer);
@@ -121,8 +121,8 @@ static bool answer_api(const ceni_visit *visit, ceni_answer *answer)
         static const char one[] = "/api/components/";
         return strncmp(path, one, sizeof one - 1) == 0 && answer_one(visit, path + sizeof one - 1, answer);
     }
-    if (which == 2) query.allowed = CENI_ASKS_PARTS | CENI_ASKS_MOST;
-    if (which == 3) query.allowed = CENI_ASKS_AFTER | CENI_ASKS_LIMIT | CENI_ASKS_LEVEL | CENI_ASKS_AFTER_TRACE;
+    if (which == 2) query.allowed = CENI_QUERY_PARTS | CENI_QUERY_MOST;
+    if (which == 3) query.allowed = CENI_QUERY_AFTER | CENI_QUERY_LIMIT | CENI_QUERY_LEVEL | CENI_QUERY_AFTER_TRACE;
     if (!is_method(visit, "GET, HEAD", answer) || !read_query(visit, &query, answer)) return true;
     if (which == 1) ceni_answer_process(visit->inspect, answer);
     else if (which == 2) ceni_answer_components(visit->inspect, &query, answer);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 
 typedef struct showing {
     ceni_json *json;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 
 static const char *header(const ceni_visit *visit, const char *name)
 {

@@ -2,7 +2,7 @@
 /* Events as JSON. A reader goes on with the "next" that he was told: whoever falls behind learns how many he missed. */
 #include <cenote/events.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 
 enum { READ_MOST = 100000 };
 

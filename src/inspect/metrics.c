@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 #include "inspect/metrics.h"
 
 #define US INT64_C(1000)

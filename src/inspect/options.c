@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 
 enum { TOKEN_LEAST = 16, TOKEN_MOST = 256, TITLE_MOST = 120, CLIENTS_USUAL = 32 };
 

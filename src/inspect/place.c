@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 
 cen_status ceni_inspect_place(char *out, size_t room, cen_error *error)
 {
@@ -77,7 +77,7 @@ static bool read_line(const char *path, char *line, size_t room)
     return length > 0;
 }
 
-static int try_connect(const ceni_inspect_address *at)
+static int try_connect(const ceni_inspect_endpoint *at)
 {
     int probe = socket(at->socket.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), code = 0;
     if (probe < 0) return errno;
@@ -95,7 +95,7 @@ static int try_connect(const ceni_inspect_address *at)
 static bool is_deserted(const char *line)
 {
     char at[200];
-    ceni_inspect_address address;
+    ceni_inspect_endpoint address;
     bool network = strncmp(line, "http://", 7) == 0;
     int length = snprintf(at, sizeof at, "%s", line + (network ? 7 : 0));
     if (length <= 0 || (size_t)length >= sizeof at) return false;

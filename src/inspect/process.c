@@ -9,7 +9,7 @@
 
 #include <cenote/events.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 
 static int64_t read_clock(clockid_t clock)
 {

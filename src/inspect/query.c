@@ -4,7 +4,7 @@
 
 #include <cenote/events.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 
 bool ceni_query_number(const char *text, uint64_t most, uint64_t *out)
 {
@@ -46,8 +46,8 @@ bool ceni_query_take(ceni_query *query, const char *name, const char *value, cen
     static const struct {
         const char *name;
         unsigned asks;
-    } known[] = {{"parts", CENI_ASKS_PARTS}, {"most", CENI_ASKS_MOST},   {"after", CENI_ASKS_AFTER},
-                 {"limit", CENI_ASKS_LIMIT}, {"level", CENI_ASKS_LEVEL}, {"after_trace", CENI_ASKS_AFTER_TRACE}};
+    } known[] = {{"parts", CENI_QUERY_PARTS}, {"most", CENI_QUERY_MOST},   {"after", CENI_QUERY_AFTER},
+                 {"limit", CENI_QUERY_LIMIT}, {"level", CENI_QUERY_LEVEL}, {"after_trace", CENI_QUERY_AFTER_TRACE}};
     uint64_t number = 0;
     unsigned asks = 0;
     if (strcmp(name, "token") == 0) return true; /* the door has looked at it */
@@ -61,14 +61,14 @@ bool ceni_query_take(ceni_query *query, const char *name, const char *value, cen
     query->given |= asks;
     if (!value) value = "";
     switch (asks) {
-    case CENI_ASKS_PARTS:
+    case CENI_QUERY_PARTS:
         if (!take_number(name, value, 1, &number, error)) return false;
         query->parts = number == 1;
         return true;
-    case CENI_ASKS_MOST: return take_number(name, value, 1000000, &query->most, error);
-    case CENI_ASKS_AFTER: return take_number(name, value, UINT64_MAX, &query->after, error);
-    case CENI_ASKS_AFTER_TRACE: return take_number(name, value, UINT64_MAX, &query->after_trace, error);
-    case CENI_ASKS_LIMIT: return take_number(name, value, 10000, &query->limit, error);
+    case CENI_QUERY_MOST: return take_number(name, value, 1000000, &query->most, error);
+    case CENI_QUERY_AFTER: return take_number(name, value, UINT64_MAX, &query->after, error);
+    case CENI_QUERY_AFTER_TRACE: return take_number(name, value, UINT64_MAX, &query->after_trace, error);
+    case CENI_QUERY_LIMIT: return take_number(name, value, 10000, &query->limit, error);
     default: return take_level(query, value, error);
     }
 }

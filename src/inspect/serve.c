@@ -33,7 +33,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 
 enum { ROOM_SILENT_MS = 1000, ROOM_ANSWERED_MS = 50, LOBBY_MS = 1000, DEAF_MS = 100, ACCEPT_AT_ONCE = 16 };
 

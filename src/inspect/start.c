@@ -19,7 +19,7 @@
 
 #include <cenote/events.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 
 static cen_status system_refused(cen_error *error, const char *what, int code)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 
 typedef struct reader {
     const char *begin, *at;

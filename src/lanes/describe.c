@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "lanes/inside.h"
+#include "lanes/internal.h"
 
 /* In which order they are shown. */
 static const cen_priority shown[CEN_LANES] = {CEN_PRIORITY_HIGH, CEN_PRIORITY_NORMAL, CEN_PRIORITY_LOW};

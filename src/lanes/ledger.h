@@ -26,9 +26,9 @@ _Static_assert(CEN_LANES *CENI_LEDGER_BITS + 4 == 64, "three counts and the numb
 
 typedef struct ceni_ledger {
     /* any thread, atomically */
-    _Alignas(CENI_LINE) _Atomic uint64_t word; /* page, low, high, normal */
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t word; /* page, low, high, normal */
     /* written by the one who changes limits, before `word` names their page */
-    _Alignas(CENI_LINE) _Atomic uint32_t pages[CENI_LEDGER_PAGES][CEN_LANES + 1];
+    _Alignas(CENI_CACHE_LINE) _Atomic uint32_t pages[CENI_LEDGER_PAGES][CEN_LANES + 1];
 } ceni_ledger;
 
 /* Why a place could not be had. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers and times of lanes, for whoever looks. */
 #include "base/alloc.h"
-#include "lanes/inside.h"
+#include "lanes/internal.h"
 
 static uint64_t count_of(const ceni_lane *lane, ceni_lane_count which)
 {

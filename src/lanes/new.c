@@ -26,7 +26,7 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "lanes/inside.h"
+#include "lanes/internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -190,11 +190,11 @@ cen_status cen_lanes_new(const cen_lanes_options *options, cen_lanes **out, cen_
         status = make_lane(lanes, i, lane_options(o, i), error);
     if (status != CEN_OK) goto undo_lanes;
     open_ledger(lanes, o);
-    lanes->entry = (ceni_entry){.kind = "lanes",
-                                .name = lanes->name,
-                                .snapshot = ceni_lanes_snapshot,
-                                .object = lanes,
-                                .calls = &ceni_lanes_calls};
+    lanes->entry = (ceni_directory_entry){.kind = "lanes",
+                                          .name = lanes->name,
+                                          .snapshot = ceni_lanes_snapshot,
+                                          .object = lanes,
+                                          .calls = &ceni_lanes_calls};
     ceni_directory_join(ceni_directory_process(), &lanes->entry);
     *out = lanes;
     return CEN_OK;

@@ -37,7 +37,7 @@
  * Tested by tests/unit/lanes, tests/explore/lanes_test.c, tests/stress/lanes_stress.c.
  */
 #include "base/plant.h"
-#include "lanes/inside.h"
+#include "lanes/internal.h"
 
 enum { SUBMITTED = 0, BEGAN = 1, REST = 2 /* of task->note */ };
 enum { STATE = 3, BEGUN = 4, RUN_SHIFT = 3 /* in note[REST] */ };

@@ -27,7 +27,7 @@
  * Tested by tests/unit/lanes/pace_test.c.
  */
 #include "base/plant.h"
-#include "lanes/inside.h"
+#include "lanes/internal.h"
 
 enum {
     SMOOTHING = 8,

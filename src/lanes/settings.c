@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "lanes/inside.h"
+#include "lanes/internal.h"
 #include "record/events.h"
 
 enum { DEFAULT_FOR_EACH_WORKER = 2000 };

@@ -11,7 +11,7 @@
  */
 #include "base/plant.h"
 #include "base/error.h"
-#include "lanes/inside.h"
+#include "lanes/internal.h"
 
 static void add(cen_lane_report *sum, const cen_lane_report *one)
 {

@@ -17,7 +17,7 @@
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "lanes/inside.h"
+#include "lanes/internal.h"
 #include "port/deadline.h"
 #include "record/events.h"
 

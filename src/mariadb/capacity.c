@@ -2,7 +2,7 @@
 /*
  * A pool's max beside what its server has.
  */
-#include "mariadb/inside.h"
+#include "mariadb/internal.h"
 
 /* From the two numbers, the rest. */
 void ceni_mariadb_capacity_tell(const ceni_mariadb_server *server, cen_mariadb_capacity_report *report)

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "mariadb/inside.h"
+#include "mariadb/internal.h"
 
 static const char MARK[] = "cenote"; /* the name by which the library keeps our pointer beside its own */
 enum { STACK = 192 * 1024 };         /* of a call that does not block: names are looked up on it, too */

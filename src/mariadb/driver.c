@@ -5,7 +5,7 @@
  * Their argument, after prepare, is the pool's ceni_mariadb_server, and their object a MYSQL with which a
  * ceni_mariadb_connection begins.
  */
-#include "mariadb/inside.h"
+#include "mariadb/internal.h"
 
 static cen_status begin(const cen_mariadb_options *options, void **state, cen_error *error)
 {

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mariadb/inside.h"
+#include "mariadb/internal.h"
 
 enum { GRACE_MS = 500 }; /* in which a holder whose query was ended may give the connection back by itself */
 

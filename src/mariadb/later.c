@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "mariadb/inside.h"
+#include "mariadb/internal.h"
 
 typedef enum call_kind { OPEN, TEST, RESET, CLOSE } call_kind;
 

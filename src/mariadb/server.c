@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "mariadb/inside.h"
+#include "mariadb/internal.h"
 
 enum { DEFAULT_PORT = 3306, DEFAULT_STATEMENTS = 64 };
 #define SECONDS(n) ((n)*INT64_C(1000000000))

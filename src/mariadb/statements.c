@@ -10,7 +10,7 @@
  * library has let go of them then, and only their memory is left. The same is done by a program that resets the session itself:
  * such a one is found, by its connection that is NULL, when it is asked for.
  */
-#include "mariadb/inside.h"
+#include "mariadb/internal.h"
 
 static uint64_t hash_of(const char *sql)
 {

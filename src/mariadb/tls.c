@@ -8,7 +8,7 @@
  */
 #include <dlfcn.h>
 
-#include "mariadb/inside.h"
+#include "mariadb/internal.h"
 
 static void initialise(void)
 {

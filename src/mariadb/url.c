@@ -4,7 +4,7 @@
  *
  * Whatever is said about a URL that cannot be read names the part, and quotes none that might be or hold a password.
  */
-#include "mariadb/inside.h"
+#include "mariadb/internal.h"
 
 char *ceni_mariadb_keep(ceni_mariadb_server *server, const char *text, size_t length)
 {

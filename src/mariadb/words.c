@@ -4,7 +4,7 @@
  */
 #include <stdarg.h>
 
-#include "mariadb/inside.h"
+#include "mariadb/internal.h"
 
 void ceni_mariadb_write(cen_error *error, cen_status status, const char *format, ...)
 {

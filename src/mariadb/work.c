@@ -13,7 +13,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "mariadb/inside.h"
+#include "mariadb/internal.h"
 
 /* ---- Plans ----------------------------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ static void give_up(void *argument)
     cen_mux *mux = argument;
     cen_error cause;
     closed_by_us(mux, &cause);
-    if (ceni_mux_state(mux) == CENI_MUX_OPENING) ceni_mux_open_fail(mux, &cause);
+    if (ceni_mux_phase(mux) == CENI_MUX_PHASE_OPENING) ceni_mux_open_fail(mux, &cause);
 }
 
 /* Lets what is under way end, until the deadline; how many requests had to be failed. *cause: of the end, this side's or
@@ -79,10 +79,10 @@ cen_status cen_mux_close(cen_mux *mux, cen_deadline deadline, cen_error *error)
     mux->is_closing = true;
     ceni_mux_unlock(mux);
     if (again) return ceni_error_set(error, CEN_CLOSED, 0, "cen_mux_close: %s is closed, or being closed.", mux->label);
-    if (ceni_mux_state(mux) == CENI_MUX_OPENING) ceni_loop_do(mux->loop, give_up, mux);
+    if (ceni_mux_phase(mux) == CENI_MUX_PHASE_OPENING) ceni_loop_do(mux->loop, give_up, mux);
     uint32_t failed = 0;
     cen_error cause = {.status = CEN_CLOSED};
-    if (ceni_mux_state(mux) == CENI_MUX_OPEN) failed = drain(mux, deadline, &cause);
+    if (ceni_mux_phase(mux) == CENI_MUX_PHASE_OPEN) failed = drain(mux, deadline, &cause);
     else cen_mux_error_get(mux, &cause);
     return outcome(mux, failed, &cause, error);
 }
@@ -111,7 +111,7 @@ void ceni_mux_leave(ceni_loop_call *leave)
     cen_error cause;
     closed_by_us(mux, &cause);
     give_up(mux);
-    if (ceni_mux_state(mux) == CENI_MUX_OPEN) ceni_exchange_fail(&mux->exchange, &cause);
+    if (ceni_mux_phase(mux) == CENI_MUX_PHASE_OPEN) ceni_exchange_fail(&mux->exchange, &cause);
     ceni_mux_watch_end(&mux->end);
     mux->leaving = true;
     if (mux->has_poll) ceni_mux_close_poll(mux);
@@ -122,7 +122,7 @@ void ceni_mux_leave(ceni_loop_call *leave)
 /* Waits for threads inside the exchange: all have been told, and are on their way out. */
 static void empty_exchange(cen_mux *mux)
 {
-    if (ceni_mux_state(mux) == CENI_MUX_OPEN) ceni_exchange_fini(&mux->exchange);
+    if (ceni_mux_phase(mux) == CENI_MUX_PHASE_OPEN) ceni_exchange_fini(&mux->exchange);
 }
 
 /* What they may have posted on their way is taken back: nobody is left who could post more. On the loop's thread. One of them
@@ -153,7 +153,7 @@ void ceni_mux_gone(cen_mux *mux)
 
 static void release_in_child(cen_mux *mux)
 {
-    if (ceni_mux_state(mux) == CENI_MUX_OPEN) ceni_exchange_abandon(&mux->exchange);
+    if (ceni_mux_phase(mux) == CENI_MUX_PHASE_OPEN) ceni_exchange_abandon(&mux->exchange);
     release(mux);
 }
 

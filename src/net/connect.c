@@ -56,7 +56,7 @@ void ceni_mux_open_fail(cen_mux *mux, const cen_error *cause)
     cen_future *opened = mux->opened;
     mux->opened = NULL;
     ceni_mux_unlock(mux);
-    ceni_store_release(&mux->state, (uint32_t)CENI_MUX_FAILED); /* [O1] */
+    ceni_store_release(&mux->state, (uint32_t)CENI_MUX_PHASE_FAILED); /* [O1] */
     if (why.status == CEN_CLOSED) ceni_event_emit(CEN_LEVEL_DETAIL, "closed", &mux->entry, 0, why.text);
     else ceni_event_emit(CEN_LEVEL_WARNING, "connect_failed", &mux->entry, why.code, why.text);
     ceni_loop_post(mux->loop, &mux->end);
@@ -71,7 +71,7 @@ static void connected(cen_mux *mux)
     if (!mux->has_poll && ceni_mux_make_poll(mux) != CEN_OK) return ceni_mux_open_fail(mux, &mux->last);
     ceni_mux_watch(mux, 0);
     if (ceni_exchange_init(&mux->exchange, &mux->settings, &error) != CEN_OK) return ceni_mux_open_fail(mux, &error);
-    ceni_store_release(&mux->state, (uint32_t)CENI_MUX_OPEN); /* [O1] */
+    ceni_store_release(&mux->state, (uint32_t)CENI_MUX_PHASE_OPEN); /* [O1] */
     char text[sizeof mux->label + 32];
     snprintf(text, sizeof text, "The connection %s is open.", mux->label);
     ceni_event_emit(CEN_LEVEL_DETAIL, "connected", &mux->entry, 0, text);
@@ -186,7 +186,7 @@ void ceni_mux_open_begin(ceni_loop_call *begin)
 {
     cen_mux *mux = CENI_LIST_ENTRY(begin, cen_mux, begin);
     /* this thread's own; carries nothing */
-    if (mux->leaving || ceni_load_relaxed(&mux->state) != CENI_MUX_OPENING) return;
+    if (mux->leaving || ceni_load_relaxed(&mux->state) != CENI_MUX_PHASE_OPENING) return;
     uv_timer_init(ceni_loop_uv(mux->loop), &mux->timer);
     mux->timer.data = mux;
     mux->has_timer = true;
@@ -202,7 +202,7 @@ void ceni_mux_open_found(ceni_loop_call *found)
 {
     cen_mux *mux = CENI_LIST_ENTRY(found, cen_mux, found);
     ceni_lookup_leave(mux);
-    if (ceni_load_relaxed(&mux->state) != CENI_MUX_OPENING) return; /* this thread's own; carries nothing */
+    if (ceni_load_relaxed(&mux->state) != CENI_MUX_PHASE_OPENING) return; /* this thread's own; carries nothing */
     if (mux->lookup_status == CEN_OK) ceni_mux_open_next(mux);
     else ceni_mux_open_fail(mux, &mux->last);
 }

@@ -13,7 +13,7 @@
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
- * [M1] ceni_mux_state | load of state | acquire | O1 in connect.c | the exchange | a request finds one that is still being made
+ * [M1] ceni_mux_phase | load of state | acquire | O1 in connect.c | the exchange | a request finds one that is still being made
  *
  * Tested by tests/unit/net/open_test.c, mux_test.c, end_test.c, fork_test.c.
  */
@@ -39,7 +39,7 @@ void ceni_mux_tell(cen_future *future, void *value, const cen_error *cause)
     ceni_future_complete(future);
 }
 
-uint32_t ceni_mux_state(cen_mux *mux)
+uint32_t ceni_mux_phase(cen_mux *mux)
 {
     return ceni_load_acquire(&mux->state); /* [M1] */
 }
@@ -90,7 +90,7 @@ static void fill_settings(cen_mux *mux, const cen_mux_options *o)
 
 static cen_mux_state shown_state(cen_mux *mux)
 {
-    bool opening = ceni_mux_state(mux) == CENI_MUX_OPENING;
+    bool opening = ceni_mux_phase(mux) == CENI_MUX_PHASE_OPENING;
     ceni_mux_lock(mux);
     cen_mux_state shown = mux->has_ended    ? CEN_MUX_ENDED
                           : opening         ? CEN_MUX_OPENING
@@ -107,7 +107,7 @@ cen_status cen_mux_stats_get(cen_mux *mux, cen_mux_stats *out)
     cen_status status = cen_sized_check(out, sizeof *out, "cen_mux_stats_get: out", NULL);
     if (status != CEN_OK) return status;
     ceni_exchange_stats now = {.in_flight = 0};
-    if (ceni_mux_state(mux) == CENI_MUX_OPEN) ceni_exchange_look(&mux->exchange, &now);
+    if (ceni_mux_phase(mux) == CENI_MUX_PHASE_OPEN) ceni_exchange_look(&mux->exchange, &now);
     const cen_mux_stats stats = {
         .state = shown_state(mux),
         .in_flight = now.in_flight,
@@ -231,7 +231,8 @@ static void fill(cen_mux *mux, const cen_mux_options *o)
     if (o->name) snprintf(mux->label, sizeof mux->label, "%s (%s)", mux->name, mux->address.text);
     else snprintf(mux->label, sizeof mux->label, "%s", mux->address.text);
     fill_settings(mux, o);
-    mux->entry = (ceni_entry){.kind = "mux", .name = mux->name, .snapshot = snapshot, .object = mux, .calls = &calls};
+    mux->entry =
+        (ceni_directory_entry){.kind = "mux", .name = mux->name, .snapshot = snapshot, .object = mux, .calls = &calls};
     ceni_loop_call_init(&mux->begin, ceni_mux_open_begin);
     ceni_loop_call_init(&mux->found, ceni_mux_open_found);
     ceni_loop_call_init(&mux->wake, ceni_mux_wake);
@@ -355,7 +356,7 @@ static cen_status say_why(cen_mux *mux, cen_error *error)
 /* There is an exchange, which says the rest. */
 static inline bool is_open(cen_mux *mux)
 {
-    return mux && ceni_fork_is(mux->epoch) && ceni_mux_state(mux) == CENI_MUX_OPEN;
+    return mux && ceni_fork_is(mux->epoch) && ceni_mux_phase(mux) == CENI_MUX_PHASE_OPEN;
 }
 
 /* OK: it is open. */
@@ -363,9 +364,9 @@ static cen_status refused(cen_mux *mux, cen_error *error)
 {
     if (!mux) return ceni_error_set(error, CEN_INVALID, 0, "There is no connection.");
     if (!ceni_fork_is(mux->epoch)) return ceni_error_set(error, CEN_FORKED, 0, "The connection is the parent's.");
-    uint32_t state = ceni_mux_state(mux);
-    if (state == CENI_MUX_OPEN) return CEN_OK;
-    if (state == CENI_MUX_OPENING)
+    uint32_t state = ceni_mux_phase(mux);
+    if (state == CENI_MUX_PHASE_OPEN) return CEN_OK;
+    if (state == CENI_MUX_PHASE_OPENING)
         return ceni_error_set(error, CEN_MISUSE, 0, "The connection %s is not open yet.", mux->label);
     return say_why(mux, error);
 }
@@ -384,14 +385,14 @@ cen_status cen_mux_request(cen_mux *mux, cen_request *request, cen_error *error)
 cen_status cen_mux_request_async(cen_mux *mux, cen_request *request, cen_error *error)
 {
     if (!is_open(mux)) return refused(mux, error);
-    return ceni_exchange_ask(&mux->exchange, request, error);
+    return ceni_exchange_request_async(&mux->exchange, request, error);
 }
 
 cen_status cen_mux_request_all_async(cen_mux *mux, cen_request *const requests[], size_t count, size_t *asked,
                                      cen_error *error)
 {
     cen_status status = refused(mux, error);
-    if (status == CEN_OK) return ceni_exchange_ask_all(&mux->exchange, requests, count, asked, error);
+    if (status == CEN_OK) return ceni_exchange_request_all_async(&mux->exchange, requests, count, asked, error);
     if (asked) *asked = 0;
     return status;
 }

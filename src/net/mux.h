@@ -32,7 +32,7 @@
 #include "wire/exchange.h"
 
 enum { CENI_MUX_NAME = 64 };
-enum { CENI_MUX_OPENING = 0, CENI_MUX_OPEN, CENI_MUX_FAILED };
+enum { CENI_MUX_PHASE_OPENING = 0, CENI_MUX_PHASE_OPEN, CENI_MUX_PHASE_FAILED };
 
 typedef struct ceni_lookup ceni_lookup;
 
@@ -48,7 +48,7 @@ struct cen_mux {
     ceni_address address;
     char name[CENI_MUX_NAME];
     char label[CENI_MUX_NAME + CENI_ADDRESS_TEXT]; /* name and address, for texts */
-    ceni_entry entry;
+    ceni_directory_entry entry;
 
     /* written by the loop's thread; any thread, atomically */
     _Atomic uint32_t state;
@@ -135,8 +135,8 @@ void ceni_mux_gone(cen_mux *mux);
 
 /* ---- mux.c ----------------------------------------------------------------------------------- */
 
-/* CENI_MUX_OPEN: there is an exchange. */
-uint32_t ceni_mux_state(cen_mux *mux);
+/* CENI_MUX_PHASE_OPEN: there is an exchange. */
+uint32_t ceni_mux_phase(cen_mux *mux);
 /* Waits for a future that is told by the loop, or by what the runtime runs; false: the moment came first. */
 bool ceni_mux_wait(cen_mux *mux, cen_future *future, int64_t moment);
 /* Completes a future, if it is not NULL: with a value, or with a cause. No lock is held. */

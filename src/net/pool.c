@@ -182,11 +182,11 @@ static void fill(cen_mux_pool *pool, const cen_mux_pool_options *o)
     pool->listener = o->listener;
     pool->argument = o->argument;
     snprintf(pool->name, sizeof pool->name, "%s", o->name ? o->name : "mux pool");
-    pool->entry = (ceni_entry){.kind = "mux_pool",
-                               .name = pool->name,
-                               .snapshot = ceni_mux_pool_snapshot,
-                               .object = pool,
-                               .calls = &ceni_mux_pool_calls};
+    pool->entry = (ceni_directory_entry){.kind = "mux_pool",
+                                         .name = pool->name,
+                                         .snapshot = ceni_mux_pool_snapshot,
+                                         .object = pool,
+                                         .calls = &ceni_mux_pool_calls};
     ceni_list_init(&pool->all);
 }
 
@@ -226,7 +226,7 @@ static cen_status make_connections(cen_mux_pool *pool, const cen_mux_pool_option
     if (!children) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_pool_new: there is no memory for it");
     for (uint32_t i = 0; i < pool->count; i++)
         children[i] = CEN_CHILD_OPTIONS(.name = pool->lines[i].name, .argument = &pool->lines[i],
-                                        .start = ceni_line_start, .stop = ceni_line_stop, .shutdown_ns = CEN_OFF);
+                                        .start = ceni_waiters_start, .stop = ceni_waiters_stop, .shutdown_ns = CEN_OFF);
     cen_supervisor_options options =
         CEN_SUPERVISOR_OPTIONS(.name = "connections", .supervision = CEN_ONE_FOR_ONE, .children = children,
                                .child_count = pool->count, .max_restarts = o->max_restarts ? o->max_restarts : CEN_OFF,

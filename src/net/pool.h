@@ -60,7 +60,7 @@ typedef enum ceni_request_count {
 } ceni_request_count;
 
 typedef struct ceni_mux_counts {
-    _Alignas(CENI_LINE) _Atomic uint64_t of[CENI_COUNTS];
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t of[CENI_COUNTS];
 } ceni_mux_counts;
 
 typedef struct ceni_mux_line {
@@ -114,7 +114,7 @@ struct cen_mux_pool {
     void (*listener)(void *argument, const cen_mux_pool_event *event);
     void *argument;
     char name[CENI_MUX_POOL_NAME];
-    ceni_entry entry;
+    ceni_directory_entry entry;
     ceni_mux_line *lines;
     uint32_t count;
     void *texts; /* of names and addresses */
@@ -170,8 +170,8 @@ void ceni_mux_pool_tell(cen_mux_pool *pool, cen_mux_pool_event_kind kind, const 
 /* The functions of children; their argument is the pool, or the line. */
 cen_status ceni_registry_child_start(void *pool, cen_child child, cen_error *error);
 void ceni_registry_child_stop(void *pool, cen_child child);
-cen_status ceni_line_start(void *line, cen_child child, cen_error *error);
-void ceni_line_stop(void *line, cen_child child);
+cen_status ceni_waiters_start(void *line, cen_child child, cen_error *error);
+void ceni_waiters_stop(void *line, cen_child child);
 
 /* ---- pool_look.c ----------------------------------------------------------------------- */
 

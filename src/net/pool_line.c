@@ -343,7 +343,7 @@ static void note_failed_start(ceni_mux_line *line, const cen_error *why)
     ceni_mux_pool_unlock(pool);
 }
 
-cen_status ceni_line_start(void *argument, cen_child child, cen_error *error)
+cen_status ceni_waiters_start(void *argument, cen_child child, cen_error *error)
 {
     ceni_mux_line *line = argument;
     cen_mux_pool *pool = line->pool;
@@ -367,7 +367,7 @@ cen_status ceni_line_start(void *argument, cen_child child, cen_error *error)
     return status;
 }
 
-void ceni_line_stop(void *argument, cen_child child)
+void ceni_waiters_stop(void *argument, cen_child child)
 {
     ceni_mux_line *line = argument;
     cen_mux_pool *pool = line->pool;

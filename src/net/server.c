@@ -256,7 +256,7 @@ static void fill(cen_mux_server *server, const cen_mux_server_options *o)
                            : o->keepalive_ns          ? o->keepalive_ns
                                                       : CENI_KEEP_ALIVE_S * second_ns;
     snprintf(server->name, sizeof server->name, "%s", o->name ? o->name : "server");
-    server->entry = (ceni_entry){
+    server->entry = (ceni_directory_entry){
         .kind = "mux_server", .name = server->name, .snapshot = snapshot, .object = server, .calls = &calls};
     ceni_list_init(&server->clients);
     ceni_store_relaxed(&server->hands, 1u); /* nobody knows it yet; carries nothing */

@@ -46,7 +46,7 @@ struct cen_mux_server {
     int fd;
     char name[CENI_SERVER_NAME];
     char address[CENI_ADDRESS_TEXT];
-    ceni_entry entry;
+    ceni_directory_entry entry;
 
     /* any thread, atomically */
     _Atomic uint32_t hands; /* the program's, until stop has done with it, and each client's */

@@ -85,13 +85,13 @@ const ceni_transport ceni_mux_transport = {.write = write_some, .read = read_som
 static bool is_opening(const cen_mux *mux)
 {
     /* this thread's own; carries nothing */
-    return ceni_load_relaxed(&((cen_mux *)(uintptr_t)mux)->state) == CENI_MUX_OPENING;
+    return ceni_load_relaxed(&((cen_mux *)(uintptr_t)mux)->state) == CENI_MUX_PHASE_OPENING;
 }
 
 static bool is_open(const cen_mux *mux)
 {
     /* this thread's own; carries nothing */
-    return ceni_load_relaxed(&((cen_mux *)(uintptr_t)mux)->state) == CENI_MUX_OPEN;
+    return ceni_load_relaxed(&((cen_mux *)(uintptr_t)mux)->state) == CENI_MUX_PHASE_OPEN;
 }
 
 static void ready(uv_poll_t *poll, int status, int events)

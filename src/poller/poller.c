@@ -54,7 +54,7 @@ struct cen_poller {
     bool manual;
     ceni_thread thread;
     ceni_ready ready;
-    ceni_entry entry;
+    ceni_directory_entry entry;
     /* under the mutex, of rank POLLER */
     ceni_mutex mutex;
     place *table; /* by descriptor */
@@ -534,8 +534,8 @@ cen_status cen_poller_new(const cen_poller_options *options, cen_poller **out, c
         return ceni_error_set(error, status, code,
                               "cen_poller_new: the system has no descriptor or thread for it (errno %d)", code);
     }
-    poller->entry =
-        (ceni_entry){.kind = "poller", .name = poller->name, .snapshot = snapshot, .object = poller, .calls = &calls};
+    poller->entry = (ceni_directory_entry){
+        .kind = "poller", .name = poller->name, .snapshot = snapshot, .object = poller, .calls = &calls};
     ceni_directory_join(ceni_directory_process(), &poller->entry);
     *out = poller;
     return CEN_OK;

@@ -28,7 +28,7 @@
  * Tested by tests/unit/pool/admission_test.c, shed_test.c, tests/explore/pool_priority_test.c.
  */
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 enum {
@@ -140,7 +140,7 @@ ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, i
 /* ---- Who is sent away --------------------------------------------------------------------------- */
 
 /* What is to be told the event stream when the lock has been dropped; has a hand on the pool. */
-static void note_events_locked(cen_pool *pool, bool before, const ceni_shed *shed, ceni_call *call)
+static void note_events_locked(cen_pool *pool, bool before, const ceni_shed *shed, ceni_followup *call)
 {
     bool ended = before && !shed->active, begins = !before && shed->active;
     if (begins && !call->shed_begins) pool->hands++;
@@ -149,10 +149,10 @@ static void note_events_locked(cen_pool *pool, bool before, const ceni_shed *she
     if (ended) call->shed_ended += shed->count;
 }
 
-bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_call *call)
+bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_followup *call)
 {
     const cen_pool_options *o = &pool->options;
-    ceni_pool_waiter *first = ceni_line_first_locked(pool->line);
+    ceni_pool_waiter *first = ceni_waiters_first_locked(pool->line);
     ceni_class *class = ceni_turn_class(pool->line, first);
     int64_t now = ceni_pool_now(pool);
     bool before = class->shed.active;
@@ -162,7 +162,7 @@ bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_call *call)
     return due;
 }
 
-void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, ceni_call *call)
+void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, ceni_followup *call)
 {
     int64_t target = pool->options.shed_target_ns, moment = ceni_pool_moment(pool, now);
     if (target == CEN_OFF) return;
@@ -172,7 +172,7 @@ void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter,
     note_events_locked(pool, before, &class->shed, call);
 }
 
-void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_call *call)
+void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_followup *call)
 {
     ceni_class *class = ceni_turn_class(pool->line, waiter);
     if (class->count > 0 || !class->shed.above) return;
@@ -194,7 +194,7 @@ bool ceni_shedding_is_active_locked(const cen_pool *pool)
     return active;
 }
 
-void ceni_shedding_tell(cen_pool *pool, const ceni_call *call)
+void ceni_shedding_tell(cen_pool *pool, const ceni_followup *call)
 {
     cen_pool_event event = {.kind = CEN_EVENT_SHED, .index = CEN_NO_SLOT, .status = CEN_OVERLOAD};
     if (call->shed_begins)
@@ -205,7 +205,7 @@ void ceni_shedding_tell(cen_pool *pool, const ceni_call *call)
                              "the waits are short again, or nobody waits: no more takes are refused; %llu %s",
                              (unsigned long long)call->shed_ended, call->shed_ended == 1 ? "was" : "were");
     for (int hands = call->shed_begins + (call->shed_ended > 0); hands > 0; hands--) {
-        ceni_line_lock(pool->line);
+        ceni_waiters_lock(pool->line);
         ceni_hand_drop_locked(pool);
     }
 }

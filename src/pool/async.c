@@ -31,7 +31,7 @@
 
 #include "base/error.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "pool/quick.h"
 #include "port/deadline.h"
 #include "port/port.h"
@@ -56,7 +56,7 @@ static uint64_t holder_of_asked(void)
 /* What is inside a cen_take_op. */
 typedef struct asking {
     ceni_pool_waiter waiter;
-    ceni_line *line;
+    ceni_waiters *line;
     uint64_t epoch;
     int64_t began; /* on the pool's clock */
 } asking;
@@ -108,13 +108,14 @@ static void explain(cen_take_op *take, cen_pool *pool, cen_status status)
     bool refused = is_refused(&mine->waiter);
     ceni_verdict verdict = {
         .status = refused ? CEN_DRIVER : status, .rule = take->rule, .retry_after_ns = take->retry_after_ns};
-    if (status == CEN_CLOSED && !refused) ceni_pool_is_closed(pool->name, error); /* or it is the driver that said so */
+    if (status == CEN_CLOSED && !refused)
+        ceni_pool_refuse_closed(pool->name, error); /* or it is the driver that said so */
     else ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - mine->began, 0, error);
     if (refused) error->code = take->future.code; /* another opening may have failed meanwhile */
     else take->future.code = error->code;
     error->status = status;
     if (ceni_planted(told_ask_keeps_no_hand)) return;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_hand_drop_locked(pool);
 }
 
@@ -138,7 +139,7 @@ static bool withdraw(cen_future *future)
 {
     asking *mine = inside((cen_take_op *)(void *)future);
     if (!ceni_fork_is(mine->epoch)) return true; /* nobody here will ever touch it */
-    return ceni_line_withdraw(mine->line, &mine->waiter);
+    return ceni_waiters_withdraw(mine->line, &mine->waiter);
 }
 
 /* ---- Asking ---------------------------------------------------------------------------- */
@@ -153,7 +154,7 @@ static cen_status refuse(cen_take_op *take, cen_status status)
 
 static cen_status refuse_closed(cen_take_op *take, const cen_pool *pool)
 {
-    ceni_pool_is_closed(pool->name, take->future.error);
+    ceni_pool_refuse_closed(pool->name, take->future.error);
     return refuse(take, CEN_CLOSED);
 }
 
@@ -219,11 +220,11 @@ static bool lend_now(cen_pool *pool, cen_take_op *take, const char *where, const
 /* Locks the line, and sees to it that a deadline can be kept; if it cannot, the line is not locked. */
 static cen_status lock_with_patience(cen_pool *pool, int64_t moment)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     if (moment == CENI_FOREVER || pool->patient) return CEN_OK;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     cen_status status = ceni_patience_need(pool);
-    if (status == CEN_OK) ceni_line_lock(pool->line);
+    if (status == CEN_OK) ceni_waiters_lock(pool->line);
     return status;
 }
 
@@ -243,24 +244,24 @@ static cen_status join(cen_pool *pool, cen_take_op *take, cen_deadline deadline,
                      .line = pool->line,
                      .epoch = ceni_fork_epoch(),
                      .began = pool_now};
-    ceni_timer_init(&mine->waiter.timer);
-    ceni_line *line = pool->line;
+    ceni_wheel_timer_init(&mine->waiter.timer);
+    ceni_waiters *line = pool->line;
     uint64_t id = pool->id;
-    ceni_call call = {.more = false};
+    ceni_followup call = {.more = false};
     cen_status status = lock_with_patience(pool, moment);
     if (status != CEN_OK) return refuse_impatient(take, pool, status);
     ceni_verdict verdict = ceni_admit_locked(pool, &mine->waiter, now, moment);
     if (verdict.status == CEN_OK) {
         ceni_future_begin(&take->future, withdraw, pool);
-        ceni_line_join_locked(pool, &mine->waiter, now);
+        ceni_waiters_join_locked(pool, &mine->waiter, now);
         ceni_patience_set_locked(pool, &mine->waiter, moment);
-        ceni_line_joined_locked(pool, &mine->waiter, &call);
+        ceni_waiters_joined_locked(pool, &mine->waiter, &call);
     }
-    ceni_line_unlock(line);
+    ceni_waiters_unlock(line);
     if (verdict.status == CEN_CLOSED) return refuse_closed(take, pool);
     if (verdict.status == CEN_FULL && verdict.max == 0) ceni_chores_wish(pool); /* since nobody may wait for one */
     if (verdict.status != CEN_OK) return refuse_explained(take, pool, verdict);
-    ceni_line_make_call(line, id, pool, &call);
+    ceni_waiters_follow_up(line, id, pool, &call);
     return CEN_OK;
 }
 
@@ -296,7 +297,7 @@ static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take_op 
 __attribute__((noinline)) static cen_status ask_slowly(cen_pool *pool, cen_deadline deadline, cen_take_op *take,
                                                        const char *where)
 {
-    ceni_inline here;
+    ceni_inline_run here;
     ceni_inline_begin(&here);
     cen_status status = ask_within(pool, deadline, take, where, __builtin_return_address(0));
     ceni_inline_end(&here);

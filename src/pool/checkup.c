@@ -42,7 +42,7 @@
 #include <stdio.h>
 
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "port/process_exit.h"
 #include "sync/stop.h"
@@ -102,7 +102,7 @@ static checkup_state decide_locked(cen_pool *pool, ceni_slot *slot, uint64_t gen
     if (!works) return FAILED;
     if (closed) return CLOSED;
     if (!awaited && !ceni_planted(checkup_of_nobody_is_held)) return RENEWED; /* nobody is told */
-    return ceni_slot_move_unmarked(slot, generation, CENI_TESTING, CENI_HELD) ? PASSED : RENEWED;
+    return ceni_slot_move_unmarked(slot, generation, CENI_SLOT_TESTING, CENI_SLOT_HELD) ? PASSED : RENEWED;
 }
 
 bool ceni_checkup_ends(cen_pool *pool, uint32_t index, uint64_t generation, const char *failure)
@@ -110,9 +110,9 @@ bool ceni_checkup_ends(cen_pool *pool, uint32_t index, uint64_t generation, cons
     ceni_slot *slot = ceni_slot_at(pool, index);
     char said[CENI_CHECK_SAID] = "";
     if (failure) copy_words(said, failure);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     if (!ceni_told_awaited(slot->told)) {
-        ceni_line_unlock(pool->line);
+        ceni_waiters_unlock(pool->line);
         return false;
     }
     ceni_checkup *checkup = of_locked(slot);
@@ -121,7 +121,7 @@ bool ceni_checkup_ends(cen_pool *pool, uint32_t index, uint64_t generation, cons
     _Atomic uint32_t *word = checkup ? tell_locked(checkup, state) : NULL;
     slot->told &= ~CENI_TOLD_AWAITED;
     pool->awaited_tests--;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     wake(word);
     return state == PASSED;
 }
@@ -143,11 +143,11 @@ void ceni_checkup_wake(_Atomic uint32_t *word)
 void ceni_checkups_send_away(cen_pool *pool)
 {
     for (bool more = true; more;) {
-        ceni_line_lock(pool->line);
+        ceni_waiters_lock(pool->line);
         ceni_list *link = ceni_list_first(&pool->checkups);
         more = link != NULL;
         _Atomic uint32_t *word = more ? tell_locked(CENI_LIST_ENTRY(link, ceni_checkup, link), CLOSED) : NULL;
-        ceni_line_unlock(pool->line);
+        ceni_waiters_unlock(pool->line);
         wake(word);
     }
 }
@@ -155,12 +155,12 @@ void ceni_checkups_send_away(cen_pool *pool)
 bool ceni_checkup_interrupt(cen_pool *pool, uint64_t holder)
 {
     _Atomic uint32_t *word = NULL;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     for (ceni_list *link = pool->checkups.next; link != &pool->checkups && !word; link = link->next) {
         ceni_checkup *checkup = CENI_LIST_ENTRY(link, ceni_checkup, link);
         if (checkup->holder == holder) word = tell_locked(checkup, INTERRUPTED);
     }
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     wake(word);
     return word != NULL;
 }
@@ -181,10 +181,10 @@ bool ceni_checkup_is_due(cen_pool *pool, int64_t moment, const cen_stop_token *s
 static bool begin(cen_pool *pool, const ceni_grant *grant, ceni_checkup *checkup)
 {
     ceni_slot *slot = grant->slot;
-    ceni_call call = {.more = false};
-    ceni_line_lock(pool->line);
+    ceni_followup call = {.more = false};
+    ceni_waiters_lock(pool->line);
     bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
-    bool begins = !closed && ceni_slot_move_unmarked(slot, grant->generation, CENI_HELD, CENI_TESTING);
+    bool begins = !closed && ceni_slot_move_unmarked(slot, grant->generation, CENI_SLOT_HELD, CENI_SLOT_TESTING);
     if (begins) {
         ceni_add_seq_cst(&pool->shifts, 1);      /* [B3] */
         ceni_store_relaxed(&slot->tested_at, 0); /* it has not begun, so it does not take long; carries nothing */
@@ -196,27 +196,27 @@ static bool begin(cen_pool *pool, const ceni_grant *grant, ceni_checkup *checkup
         ceni_queues_add_locked(pool, CENI_CHORE_TEST, slot);
         ceni_chores_plan_locked(pool, &call);
     }
-    ceni_line_unlock(pool->line);
-    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    ceni_waiters_unlock(pool->line);
+    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
     return begins;
 }
 
 /* Leaves, unless it was told something: what that was. The line outlives the pool. */
-static checkup_state leave(ceni_line *line, ceni_checkup *checkup)
+static checkup_state leave(ceni_waiters *line, ceni_checkup *checkup)
 {
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     checkup_state state = (checkup_state)ceni_load_acquire(&checkup->state); /* [B2] */
     if (state == WAITS || state == STOPPED) {
         ceni_list_remove(&checkup->link);
         checkup->slot->checkup = NULL;
     }
-    ceni_line_unlock(line);
+    ceni_waiters_unlock(line);
     return state;
 }
 
 typedef struct sleeping {
     cen_pool *pool;
-    ceni_line *line;
+    ceni_waiters *line;
     const ceni_grant *grant;
     ceni_checkup *checkup;
     ceni_stop_wait *stop;

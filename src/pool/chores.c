@@ -33,7 +33,7 @@
 
 #include "base/error.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "port/process_exit.h"
 
@@ -128,7 +128,7 @@ static uint32_t share_locked(const cen_pool *pool)
     return ceni_planted(pool_takes_all_helpers) ? UINT32_MAX : used < share ? share - used : 0;
 }
 
-void ceni_chores_plan_locked(cen_pool *pool, ceni_call *call)
+void ceni_chores_plan_locked(cen_pool *pool, ceni_followup *call)
 {
     if (!pool->helped) return;
     uint32_t work = work_locked(pool), closings = due_locked(pool, CENI_CHORE_CLOSE);
@@ -162,14 +162,14 @@ void ceni_chores_prove(cen_pool *pool, bool succeeded)
 void ceni_chores_wish(cen_pool *pool)
 {
     if (!pool->helped) return;
-    ceni_call call = {.more = false};
-    ceni_line_lock(pool->line);
+    ceni_followup call = {.more = false};
+    ceni_waiters_lock(pool->line);
     uint32_t max = ceni_load_relaxed(&pool->max); /* written under this lock; carries nothing */
     /* In a full pool the wish would be forgotten, and granted later to nobody. */
     if (pool->top_up + pool->opening_for_minimum + pool->testing_for_waiters == 0 && pool->live < max) pool->top_up = 1;
     ceni_chores_plan_locked(pool, &call);
-    ceni_line_unlock(pool->line);
-    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    ceni_waiters_unlock(pool->line);
+    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
 }
 
 /* ---- Opening ------------------------------------------------------------------------- */
@@ -177,40 +177,40 @@ void ceni_chores_wish(cen_pool *pool)
 /* Something may have become possible, or unnecessary. */
 void ceni_chores_replan(cen_pool *pool, ceni_chore done)
 {
-    ceni_call call = {.more = false};
-    ceni_line_lock(pool->line);
+    ceni_followup call = {.more = false};
+    ceni_waiters_lock(pool->line);
     pool->busy[done]--;
     if (done == CENI_CHORE_TEST && pool->tests_due) pool->next_round = 0;
     /* another may have to be tested before it is handed over */
     bool next = done == CENI_CHORE_TEST && waiters_locked(pool) > 0;
-    if (next) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    if (next) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
     ceni_chores_plan_locked(pool, &call);
     ceni_keeper_plan_locked(pool, &call);
-    ceni_line_unlock(pool->line);
-    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    ceni_waiters_unlock(pool->line);
+    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
 }
 
 /* The count goes down before the object is idle: the next round counts what is there. */
 static void end_for_minimum(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->opening_for_minimum--;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
 }
 
-static void opened(cen_pool *pool, uint32_t index, const ceni_outcome *how)
+static void opened(cen_pool *pool, uint32_t index, const ceni_call_outcome *how)
 {
     uint64_t generation = ceni_slot_generation(pool, index);
     ceni_place_note_opened(pool, index, how, NULL);
     if (how->for_minimum) end_for_minimum(pool);
     if (how->status != CEN_OK) {
-        ceni_line_lock(pool->line);
+        ceni_waiters_lock(pool->line);
         if (how->for_minimum) ceni_keeper_retry_locked(pool);
-        ceni_place_vacate_locked(pool, index, CENI_OPENING);
+        ceni_place_vacate_locked(pool, index, CENI_SLOT_OPENING);
         return;
     }
     if (how->unwanted && !ceni_planted(late_open_is_lent))
-        ceni_place_end_from(pool, index, generation, CENI_OPENING, "it was opened too late");
+        ceni_place_end_from(pool, index, generation, CENI_SLOT_OPENING, "it was opened too late");
     else ceni_place_publish_opened(pool, index, generation);
 }
 
@@ -221,24 +221,24 @@ static void pass(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     bool suspect = ceni_pool_tests(pool) && ceni_holder_has_ended(slot, generation);
-    bool tested = suspect && ceni_slot_move_unmarked(slot, generation, CENI_RESETTING, CENI_TESTING);
+    bool tested = suspect && ceni_slot_move_unmarked(slot, generation, CENI_SLOT_RESETTING, CENI_SLOT_TESTING);
     if (tested) ceni_chores_test(pool, index);
-    else ceni_place_return(pool, index, generation, CENI_RESETTING);
+    else ceni_place_return(pool, index, generation, CENI_SLOT_RESETTING);
 }
 
-const char *ceni_outcome_words(const ceni_outcome *how)
+const char *ceni_outcome_words(const ceni_call_outcome *how)
 {
     return how->said->text[0] ? how->said->text : cen_status_text(how->status);
 }
 
-static void was_reset(cen_pool *pool, uint32_t index, const ceni_outcome *how)
+static void was_reset(cen_pool *pool, uint32_t index, const ceni_call_outcome *how)
 {
     uint64_t generation = ceni_slot_generation(pool, index);
     bool done = how->status == CEN_OK;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     if (done) pool->tally.reset++;
     else pool->tally.reset_failed++;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (done) {
         /* An error of an earlier try that the driver left there has its own status. */
         if (how->said->status == CEN_OK && how->said->text[0]) ceni_left_open(pool, index, generation, how->said->text);
@@ -250,12 +250,12 @@ static void was_reset(cen_pool *pool, uint32_t index, const ceni_outcome *how)
         (cen_pool_event){
             .kind = CEN_EVENT_RESET_FAILED, .status = how->status, .code = how->said->code, .index = index},
         "object %u could not be reset: %.200s", index, ceni_outcome_words(how));
-    ceni_place_end_failed(pool, index, generation, CENI_RESETTING, "it could not be reset", how);
+    ceni_place_end_failed(pool, index, generation, CENI_SLOT_RESETTING, "it could not be reset", how);
 }
 
 /* A call that returns when it is done. */
-static ceni_outcome call_with(cen_pool *pool, uint32_t index, cen_status (*function)(void *, void *, cen_error *),
-                              cen_error *said)
+static ceni_call_outcome call_with(cen_pool *pool, uint32_t index, cen_status (*function)(void *, void *, cen_error *),
+                                   cen_error *said)
 {
     void *object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* the caller's own; carries nothing */
     *said = (cen_error){.status = CEN_OK};
@@ -263,7 +263,7 @@ static ceni_outcome call_with(cen_pool *pool, uint32_t index, cen_status (*funct
     ceni_callout_begin(&callout, pool);
     cen_status status = function(pool->driver.argument, object, said);
     ceni_callout_end(&callout);
-    return (ceni_outcome){.status = status, .said = said};
+    return (ceni_call_outcome){.status = status, .said = said};
 }
 
 static cen_condition check(cen_pool *pool, ceni_slot *slot)
@@ -278,14 +278,14 @@ static cen_condition check(cen_pool *pool, ceni_slot *slot)
 
 static void queue(cen_pool *pool, ceni_chore chore, ceni_slot *slot)
 {
-    ceni_call call = {.more = false};
-    ceni_line *line = pool->line;
+    ceni_followup call = {.more = false};
+    ceni_waiters *line = pool->line;
     uint64_t id = pool->id;
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     ceni_queues_add_locked(pool, chore, slot);
     ceni_chores_plan_locked(pool, &call);
-    ceni_line_unlock(line);
-    ceni_line_make_call(line, id, pool, &call);
+    ceni_waiters_unlock(line);
+    ceni_waiters_follow_up(line, id, pool, &call);
 }
 
 void ceni_chores_check(cen_pool *pool, uint32_t index, uint64_t generation)
@@ -298,7 +298,7 @@ void ceni_chores_check(cen_pool *pool, uint32_t index, uint64_t generation)
 static void end_broken(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_trust_shaken(pool);
-    ceni_place_end_from(pool, index, generation, CENI_RESETTING, "it is broken");
+    ceni_place_end_from(pool, index, generation, CENI_SLOT_RESETTING, "it is broken");
 }
 
 void ceni_chores_checked(cen_pool *pool, uint32_t index, uint64_t generation, cen_condition condition)
@@ -308,7 +308,7 @@ void ceni_chores_checked(cen_pool *pool, uint32_t index, uint64_t generation, ce
     else if (condition != CEN_DIRTY) end_broken(pool, index, generation);
     else if (pool->helped && (pool->calls.reset || pool->calls.reset_async)) queue(pool, CENI_CHORE_RESET, slot);
     else if (!pool->helped && pool->calls.reset) do_chore(pool, CENI_CHORE_RESET, index, false);
-    else ceni_place_end_from(pool, index, generation, CENI_RESETTING, "it is dirty and cannot be reset");
+    else ceni_place_end_from(pool, index, generation, CENI_SLOT_RESETTING, "it is dirty and cannot be reset");
 }
 
 /* ---- Test ------------------------------------------------------------------------------------ */
@@ -322,14 +322,14 @@ bool ceni_chores_unwant_locked(cen_pool *pool, ceni_slot *slot)
     return true;
 }
 
-static bool has_passed(cen_pool *pool, ceni_slot *slot, const ceni_outcome *how)
+static bool has_passed(cen_pool *pool, ceni_slot *slot, const ceni_call_outcome *how)
 {
     bool works = how->status == CEN_OK;
     ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool)); /* for who asks when to test again; carries nothing */
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->tally.tested++;
     pool->tally.test_failed += !works;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (works) return true;
     ceni_trust_shaken(pool);
     uint32_t index = ceni_slot_index(pool, slot);
@@ -355,7 +355,7 @@ bool ceni_chores_works(cen_pool *pool, ceni_slot *slot, ceni_checks *checks)
     cen_error said;
     int64_t began = ceni_pool_now(pool);
     ceni_store_relaxed(&slot->tested_at, began); /* for who looks for what takes long; carries nothing */
-    ceni_outcome how = call_with(pool, ceni_slot_index(pool, slot), pool->calls.test, &said);
+    ceni_call_outcome how = call_with(pool, ceni_slot_index(pool, slot), pool->calls.test, &said);
     if (has_passed(pool, slot, &how)) return true;
     if (checks)
         ceni_checks_add(checks, ceni_slot_index(pool, slot), ceni_pool_now(pool) - began, ceni_outcome_words(&how));
@@ -363,18 +363,18 @@ bool ceni_chores_works(cen_pool *pool, ceni_slot *slot, ceni_checks *checks)
 }
 
 /* One that took too long was marked, and ends although it works. */
-static void was_tested(cen_pool *pool, uint32_t index, const ceni_outcome *how)
+static void was_tested(cen_pool *pool, uint32_t index, const ceni_call_outcome *how)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t generation = ceni_slot_generation(pool, index);
     bool works = has_passed(pool, slot, how);
     if (ceni_checkup_ends(pool, index, generation, works ? NULL : ceni_outcome_words(how))) return;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool wanted = ceni_chores_unwant_locked(pool, slot);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (wanted) ceni_keeper_nudge(pool); /* it will be out, and is not to be trusted for ever after that */
-    if (works) ceni_place_return(pool, index, generation, CENI_TESTING);
-    else ceni_place_end_failed(pool, index, generation, CENI_TESTING, "it failed its test", how);
+    if (works) ceni_place_return(pool, index, generation, CENI_SLOT_TESTING);
+    else ceni_place_end_failed(pool, index, generation, CENI_SLOT_TESTING, "it failed its test", how);
 }
 
 void ceni_chores_test(cen_pool *pool, uint32_t index)
@@ -435,7 +435,7 @@ static void expect_locked(cen_pool *pool, ceni_chore chore, uint32_t index)
     if (limit != CEN_OFF && moment < pool->next_overdue) pool->next_overdue = moment; /* a limit may still be set */
 }
 
-void ceni_chores_follow(cen_pool *pool, ceni_chore chore, uint32_t index, const ceni_outcome *how)
+void ceni_chores_follow(cen_pool *pool, ceni_chore chore, uint32_t index, const ceni_call_outcome *how)
 {
     if (chore != CENI_CHORE_CLOSE) ceni_chores_prove(pool, how->status == CEN_OK);
     switch (chore) {
@@ -449,7 +449,7 @@ void ceni_chores_follow(cen_pool *pool, ceni_chore chore, uint32_t index, const 
 static void do_chore(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_minimum)
 {
     cen_error said;
-    ceni_outcome how = {.said = &said, .for_minimum = for_minimum};
+    ceni_call_outcome how = {.said = &said, .for_minimum = for_minimum};
     ceni_slot *slot = ceni_slot_at(pool, index);
     ceni_hand_enter_driver(pool);
     switch (chore) {
@@ -480,10 +480,10 @@ static void end_untried(cen_pool *pool, ceni_chore chore, uint32_t index)
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t generation = ceni_slot_generation(pool, index);
     cen_future *giving = ceni_giving_claim(slot, generation);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_chores_unwant_locked(pool, slot);
-    ceni_line_unlock(pool->line);
-    ceni_place_end_from(pool, index, generation, chore == CENI_CHORE_TEST ? CENI_TESTING : CENI_RESETTING,
+    ceni_waiters_unlock(pool->line);
+    ceni_place_end_from(pool, index, generation, chore == CENI_CHORE_TEST ? CENI_SLOT_TESTING : CENI_SLOT_RESETTING,
                         "the pool is closed");
     if (giving) ceni_giving_succeed(giving); /* nothing was found wrong with it */
 }
@@ -497,32 +497,32 @@ static bool may_go_on(void)
 /* Others wait for a helper: what is left is done by an errand that waits behind them, in this one's share. */
 static void make_way_locked(cen_pool *pool)
 {
-    ceni_call call = {.more = false};
+    ceni_followup call = {.more = false};
     pool->working--;
     ceni_chores_plan_locked(pool, &call);
     pool->working++;
-    ceni_line_unlock(pool->line);
-    ceni_line_make_call(pool->line, pool->id, pool, &call);
-    ceni_line_lock(pool->line);
+    ceni_waiters_unlock(pool->line);
+    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
+    ceni_waiters_lock(pool->line);
 }
 
 /* `makes_way`: it is an errand. */
 static void work_on_locked(cen_pool *pool, bool closes_only, bool makes_way)
 {
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     ceni_chore chore;
     uint32_t index;
     bool for_minimum;
     while (may_go_on() && pick_locked(pool, closes_only, &chore, &index, &for_minimum)) {
-        ceni_call call = {.more = false};
+        ceni_followup call = {.more = false};
         cen_ticket ticket;
         bool vain = is_vain_locked(pool, chore), later = !vain && ceni_later_does(pool, chore);
         expect_locked(pool, chore, index);
         if (later) ticket = ceni_later_issue_locked(pool, chore, index, for_minimum);
         ceni_chores_plan_locked(pool, &call);
         ceni_keeper_plan_locked(pool, &call);
-        ceni_line_unlock(line);
-        ceni_line_make_call(line, pool->id, pool, &call);
+        ceni_waiters_unlock(line);
+        ceni_waiters_follow_up(line, pool->id, pool, &call);
         if (later) {
             ceni_later_start(pool, chore, index, ticket); /* whoever says that it is done plans again */
         } else {
@@ -530,7 +530,7 @@ static void work_on_locked(cen_pool *pool, bool closes_only, bool makes_way)
             else do_chore(pool, chore, index, for_minimum);
             ceni_chores_replan(pool, chore);
         }
-        ceni_line_lock(line);
+        ceni_waiters_lock(line);
         if (makes_way && ceni_runtime_is_crowded(ceni_pool_runtime(pool))) {
             make_way_locked(pool);
             return;
@@ -547,7 +547,7 @@ void ceni_chores_work_locked(cen_pool *pool)
 static void run(ceni_errand *errand)
 {
     cen_pool *pool = (cen_pool *)(void *)((char *)errand - offsetof(cen_pool, errand));
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->hired--;
     pool->working++;
     work_on_locked(pool, false, !ceni_planted(pool_keeps_its_helper));
@@ -557,7 +557,7 @@ static void run(ceni_errand *errand)
 static void run_closer(ceni_errand *errand)
 {
     cen_pool *pool = (cen_pool *)(void *)((char *)errand - offsetof(cen_pool, closer));
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->hired_closers--;
     pool->working++;
     pool->closers++;

@@ -19,7 +19,7 @@
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/deadline.h"
 #include "port/port.h"
 #include "port/process_exit.h"
@@ -27,10 +27,10 @@
 /* Closes the object if it is still idle. `told`: what its slot says from then on. */
 static bool close_one(cen_pool *pool, uint32_t index, uint64_t word, uint64_t told)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool ours = ceni_idle_withdraw_locked(pool, index, ceni_word_generation(word));
     if (ours) ceni_slot_at(pool, index)->told = told;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (ours) ceni_place_end(pool, index, "the pool is closed");
     return ours;
 }
@@ -40,16 +40,16 @@ static uint32_t close_idle(cen_pool *pool)
     uint32_t closed = 0, places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         uint64_t word = ceni_word_at(pool, index);
-        if (ceni_word_state(word) == CENI_IDLE) closed += close_one(pool, index, word, CENI_TOLD_SWEPT);
+        if (ceni_word_state(word) == CENI_SLOT_IDLE) closed += close_one(pool, index, word, CENI_TOLD_SWEPT);
     }
     return closed;
 }
 
 static uint32_t live_now(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     uint32_t live = pool->live;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return live;
 }
 
@@ -81,10 +81,10 @@ void ceni_slot_interrupt(cen_pool *pool, ceni_slot *slot)
 static bool begin_revoking(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (!ceni_slot_move(slot, generation, CENI_HELD, CENI_REVOKING)) return false;
-    ceni_line_lock(pool->line);
+    if (!ceni_slot_move(slot, generation, CENI_SLOT_HELD, CENI_SLOT_REVOKING)) return false;
+    ceni_waiters_lock(pool->line);
     pool->revoked++; /* before its holder can bring it back */
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_slot_interrupt(pool, slot);
     return true;
 }
@@ -92,7 +92,8 @@ static bool begin_revoking(cen_pool *pool, uint32_t index, uint64_t generation)
 bool ceni_slot_reclaim(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (!begin_revoking(pool, index, generation) && !ceni_slot_move(slot, generation, CENI_REVOKED, CENI_REVOKING))
+    if (!begin_revoking(pool, index, generation) &&
+        !ceni_slot_move(slot, generation, CENI_SLOT_REVOKED, CENI_SLOT_REVOKING))
         return false;
     ceni_orphan_part(pool, index, generation, CENI_LOST_BY_LIMIT);
     return true;
@@ -102,11 +103,11 @@ bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (!begin_revoking(pool, index, generation)) return false;
-    if (ceni_slot_move(slot, generation, CENI_REVOKING, CENI_REVOKED)) {
+    if (ceni_slot_move(slot, generation, CENI_SLOT_REVOKING, CENI_SLOT_REVOKED)) {
         ceni_holder_settle(pool, index, generation);
         return true;
     }
-    ceni_slot_move(slot, generation, CENI_RETURNED, CENI_CLOSING); /* it came back meanwhile */
+    ceni_slot_move(slot, generation, CENI_SLOT_RETURNED, CENI_SLOT_CLOSING); /* it came back meanwhile */
     ceni_use_ends(pool, slot, generation);
     ceni_revoked_is_back(pool);
     ceni_place_end(pool, index, "it had been taken away from its holder, who has brought it back");
@@ -132,8 +133,8 @@ void ceni_close_revoke_all(cen_pool *pool)
         for (;;) {
             uint64_t word = ceni_word_at(pool, index);
             ceni_slot_state state = ceni_word_state(word);
-            if (state == CENI_HELD) revoke_and_tell(pool, index, ceni_word_generation(word));
-            else if (state == CENI_IDLE) close_one(pool, index, word, 0);
+            if (state == CENI_SLOT_HELD) revoke_and_tell(pool, index, ceni_word_generation(word));
+            else if (state == CENI_SLOT_IDLE) close_one(pool, index, word, 0);
             else break;
         }
     }
@@ -142,15 +143,15 @@ void ceni_close_revoke_all(cen_pool *pool)
 /* The closer has a hand: one who asked, and is told by this very thread that the pool is closed, may free it. */
 bool ceni_close_mark(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     /* written under this lock; carries nothing */
     bool first = !(ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED);
-    ceni_line_mark_locked(pool->line, 0, CENI_CTL_CLOSED);
+    ceni_waiters_mark_locked(pool->line, 0, CENI_CTL_CLOSED);
     pool->closed = true;
     if (first) pool->tally.closed_before = pool->tally.closed;
     pool->hands += first;
     ceni_places_counted_locked(pool);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return first;
 }
 
@@ -162,7 +163,7 @@ void ceni_close_begin(cen_pool *pool, cen_close_report *report)
     ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_POOL_CLOSED, .index = CEN_NO_SLOT},
                          "the pool is closed");
     ceni_checkups_send_away(pool);
-    report->waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_line_send_away(pool);
+    report->waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_waiters_send_away(pool);
     report->idle = close_idle(pool);
     ceni_later_cancel_all(pool);
 }
@@ -181,7 +182,7 @@ cen_status ceni_close_answer(cen_pool *pool, const cen_close_report *report, cen
 
 static void let_go(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_hand_drop_locked(pool);
 }
 
@@ -191,9 +192,9 @@ static cen_close_report close_until(cen_pool *pool, int64_t moment)
     ceni_close_begin(pool, &report);
     if (ceni_exiting()) ceni_hand_work_here(pool);
     if (!await_empty(pool, moment)) ceni_close_revoke_all(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_close_count_locked(pool, &report);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return report;
 }
 
@@ -203,7 +204,7 @@ cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_repor
     if (status == CEN_OK && out) status = cen_sized_check(out, sizeof *out, "cen_pool_close: out", error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a close", error);
-    if (!ceni_close_mark(pool)) return ceni_pool_is_closed(pool->name, error);
+    if (!ceni_close_mark(pool)) return ceni_pool_refuse_closed(pool->name, error);
     deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->default_deadline)});
     cen_close_report report = close_until(pool, ceni_deadline_moment(deadline, ceni_clock_now()));
     if (out) cen_sized_write(out, &report, sizeof report);
@@ -216,12 +217,12 @@ cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_repor
  * directories at every moment. Leaves a hand on the pool. */
 static void bury(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->hands++;
     bool out = pool->live > 0;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (out) {
-        pool->freed_entry = (ceni_entry){.kind = "pool", .name = pool->name, .object = pool};
+        pool->freed_entry = (ceni_directory_entry){.kind = "pool", .name = pool->name, .object = pool};
         ceni_directory_join(ceni_directory_freed(), &pool->freed_entry);
     }
     ceni_directory_leave(ceni_directory_process(), &pool->entry);
@@ -243,11 +244,11 @@ cen_status cen_pool_free(cen_pool *pool)
     ceni_pool_events_finish(pool);
     bury(pool);
     ceni_hand_await_work(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->freed = true;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_orphans_end(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_hand_drop_locked(pool);
     return CEN_OK;
 }

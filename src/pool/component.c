@@ -12,7 +12,7 @@
  * counter that falls would be taken for one that began anew.
  */
 #include "base/error.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 /* ---- Metrics --------------------------------------------------------------------------- */
@@ -166,6 +166,6 @@ static const ceni_component_calls calls = {.histogram = ceni_times_histogram,
 
 void ceni_pool_describe(cen_pool *pool)
 {
-    pool->entry =
-        (ceni_entry){.kind = "pool", .name = pool->name, .snapshot = metrics_of, .object = pool, .calls = &calls};
+    pool->entry = (ceni_directory_entry){
+        .kind = "pool", .name = pool->name, .snapshot = metrics_of, .object = pool, .calls = &calls};
 }

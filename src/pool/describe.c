@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 enum {
@@ -83,12 +83,12 @@ static void describe_state(const cen_description_writer *s, cen_pool *pool)
     static const char *const breakers[] = {
         [CEN_BREAKER_CLOSED] = "closed", [CEN_BREAKER_OPEN] = "open", [CEN_BREAKER_HALF_OPEN] = "half-open"};
     int64_t now = ceni_pool_now(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     cen_error last = pool->gate.last;
     int64_t failed_at = pool->gate.failed_at;
     cen_breaker breaker = pool->gate.breaker;
     bool paused = pool->paused, closed = pool->closed;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     s->text(s->argument, "breaker", breakers[breaker]);
     s->truth(s->argument, "paused", paused);
     s->truth(s->argument, "closed", closed);
@@ -157,7 +157,8 @@ static size_t meet_holders(cen_pool *pool, held *all, uint32_t places)
     for (uint32_t index = 0; index < places; index++) {
         cen_object_view h;
         if (!is_held(pool, index, &h)) continue;
-        ceni_slot_age(pool, ceni_slot_at(pool, index), ceni_word(h.generation, CENI_HELD)); /* from now on it has one */
+        ceni_slot_age(pool, ceni_slot_at(pool, index),
+                      ceni_word(h.generation, CENI_SLOT_HELD)); /* from now on it has one */
         all[count++] = (held){.age = h.held_ns, .index = index};
     }
     return count;
@@ -230,10 +231,10 @@ static void describe_waiters(const cen_description_writer *s, cen_pool *pool, si
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     size_t room = cen_pool_stats_get(pool, &stats) == CEN_OK ? lesser(lesser(most, MOST_ITEMS), stats.waiting) : 0;
     line_copy copy = {.waiters = room ? ceni_alloc(NULL, room * sizeof(waiting), _Alignof(waiting)) : NULL};
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
     if (copy.waiters) ceni_turn_walk_locked(pool->line, room, copy_waiter, &copy);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     int64_t now = ceni_clock_now(), pool_now = ceni_pool_now(pool);
     s->list(s->argument, "waiters");
     for (size_t i = 0; i < copy.count; i++) describe_waiter(s, &copy.waiters[i], now, pool_now);

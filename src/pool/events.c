@@ -48,7 +48,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "sync/future.h"
 
@@ -64,7 +64,7 @@ typedef struct told {
     char text[CEN_ERROR_TEXT_SIZE];
 } told;
 
-struct ceni_listening {
+struct ceni_pool_listener {
     /* fixed before it is published */
     cen_pool *pool;
     /* any thread, atomically; written under the pool's lock */
@@ -83,7 +83,7 @@ struct ceni_listening {
     told queue[QUEUE];
 };
 
-static ceni_listening *listening_of(cen_pool *pool)
+static ceni_pool_listener *listening_of(cen_pool *pool)
 {
     return ceni_setting(&pool->listening);
 }
@@ -91,7 +91,7 @@ static ceni_listening *listening_of(cen_pool *pool)
 /* ---- Speaking ------------------------------------------------------------------------- */
 
 /* Something has ended that others may wait for. */
-static void turn_locked(ceni_listening *l)
+static void turn_locked(ceni_pool_listener *l)
 {
     uint32_t turns = ceni_load_relaxed(&l->turns); /* written under this lock; carries nothing */
     ceni_store_relaxed(&l->turns, turns + 1);      /* who slept takes the lock before it believes it; carries nothing */
@@ -99,20 +99,20 @@ static void turn_locked(ceni_listening *l)
 }
 
 /* Sleeps until the next turn, or until `moment`: false then. Drops the lock meanwhile. */
-static bool await_turn_locked(cen_pool *pool, ceni_listening *l, int64_t moment)
+static bool await_turn_locked(cen_pool *pool, ceni_pool_listener *l, int64_t moment)
 {
     uint32_t seen = ceni_load_relaxed(&l->turns); /* written under this lock; carries nothing */
     l->awaiting++;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_woken woken = ceni_futex_wait(&l->turns, seen, moment);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     l->awaiting--;
     return woken == CENI_WOKEN;
 }
 
 /* Takes the oldest event out and tells it; drops the lock meanwhile. False if
  * there is none, or another thread speaks. */
-static bool speak_locked(cen_pool *pool, ceni_listening *l)
+static bool speak_locked(cen_pool *pool, ceni_pool_listener *l)
 {
     if (l->speaker || l->count == 0) return false;
     told next = l->queue[l->first];
@@ -122,12 +122,12 @@ static bool speak_locked(cen_pool *pool, ceni_listening *l)
     l->first = (l->first + 1) % QUEUE;
     l->count--;
     l->speaker = ceni_thread_id();
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
     listener(argument, &next.event);
     ceni_callout_end(&callout);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     l->speaker = 0;
     l->calls++;
     turn_locked(l);
@@ -135,7 +135,7 @@ static bool speak_locked(cen_pool *pool, ceni_listening *l)
 }
 
 /* Until the call that goes on has returned, not the next one. Drops the lock meanwhile. */
-static void await_call_locked(cen_pool *pool, ceni_listening *l)
+static void await_call_locked(cen_pool *pool, ceni_pool_listener *l)
 {
     uint64_t calls = l->calls;
     while (l->speaker && l->calls == calls) await_turn_locked(pool, l, CENI_FOREVER);
@@ -144,7 +144,7 @@ static void await_call_locked(cen_pool *pool, ceni_listening *l)
 /* ---- The errand ----------------------------------------------------------------------- */
 
 /* True if an errand is to be posted: it has a hand then. */
-static bool plan_locked(cen_pool *pool, ceni_listening *l)
+static bool plan_locked(cen_pool *pool, ceni_pool_listener *l)
 {
     if (l->count == 0 || l->posted || l->speaker) return false;
     l->posted = true;
@@ -153,21 +153,21 @@ static bool plan_locked(cen_pool *pool, ceni_listening *l)
 }
 
 /* No thread could be had: the keeper comes soon, if the pool is not closed. */
-static void post_later(cen_pool *pool, ceni_listening *l)
+static void post_later(cen_pool *pool, ceni_pool_listener *l)
 {
-    ceni_call call = {.more = false};
+    ceni_followup call = {.more = false};
     int64_t soon = ceni_pool_now(pool) + TRY_AGAIN_NS;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     l->posted = false;
     if (soon < pool->next_round) pool->next_round = soon;
     ceni_keeper_plan_locked(pool, &call);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (call.alarm) ceni_hand_alarm(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_hand_drop_locked(pool);
 }
 
-static void post(cen_pool *pool, ceni_listening *l)
+static void post(cen_pool *pool, ceni_pool_listener *l)
 {
     if (ceni_errand_post(ceni_pool_runtime(pool), &l->errand) != CEN_OK) post_later(pool, l);
 }
@@ -177,28 +177,28 @@ static void post(cen_pool *pool, ceni_listening *l)
 static void run(ceni_errand *errand)
 {
     CENI_INLINE_AT_END; /* a listener may give, and whoever is told of it may do what a listener may not */
-    ceni_listening *l = (ceni_listening *)(void *)((char *)errand - offsetof(ceni_listening, errand));
+    ceni_pool_listener *l = (ceni_pool_listener *)(void *)((char *)errand - offsetof(ceni_pool_listener, errand));
     cen_pool *pool = l->pool;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     for (int i = 0; i < QUEUE && speak_locked(pool, l); i++) continue;
     l->posted = false;
     bool again = plan_locked(pool, l);
     turn_locked(l);
     if (again) {
-        ceni_line_unlock(pool->line);
+        ceni_waiters_unlock(pool->line);
         post(pool, l);
-        ceni_line_lock(pool->line);
+        ceni_waiters_lock(pool->line);
     }
     ceni_hand_drop_locked(pool);
 }
 
 void ceni_pool_events_resume(cen_pool *pool)
 {
-    ceni_listening *l = listening_of(pool);
+    ceni_pool_listener *l = listening_of(pool);
     if (!l) return;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool posts = plan_locked(pool, l);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (posts) post(pool, l);
 }
 
@@ -242,9 +242,9 @@ static void print(const told *lost)
 }
 
 /* False if nobody listens any more. */
-static bool queue(cen_pool *pool, ceni_listening *l, const told *new)
+static bool queue(cen_pool *pool, ceni_pool_listener *l, const told *new)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool heard = l->listener != NULL, room = l->count < QUEUE;
     if (heard && room) {
         told *last = &l->queue[(l->first + l->count++) % QUEUE];
@@ -253,14 +253,14 @@ static bool queue(cen_pool *pool, ceni_listening *l, const told *new)
     }
     if (heard && !room && !ceni_planted(lost_events_uncounted)) l->lost++;
     bool posts = plan_locked(pool, l);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (posts) post(pool, l);
     return heard;
 }
 
 void ceni_pool_event_tell(cen_pool *pool, cen_pool_event event, const char *format, ...)
 {
-    ceni_listening *l = listening_of(pool);
+    ceni_pool_listener *l = listening_of(pool);
     bool heard = l && ceni_load_relaxed(&l->heard); /* asked again under the lock; carries nothing */
     if (!heard && !ceni_pool_tells && event.kind != CEN_EVENT_LEAK) return;
     told new = {.event = event};
@@ -279,30 +279,30 @@ void ceni_pool_event_tell(cen_pool *pool, cen_pool_event event, const char *form
 
 static size_t bytes(void)
 {
-    return sizeof(ceni_listening);
+    return sizeof(ceni_pool_listener);
 }
 
 /* The pool's record, made if there is none; NULL without memory. */
-static ceni_listening *have_record(cen_pool *pool)
+static ceni_pool_listener *have_record(cen_pool *pool)
 {
-    ceni_listening *l = listening_of(pool);
+    ceni_pool_listener *l = listening_of(pool);
     if (l) return l;
     if (ceni_pool_need_runtime(pool) != CEN_OK) return NULL;
-    ceni_listening *made = ceni_alloc(pool->allocator, bytes(), _Alignof(ceni_listening));
+    ceni_pool_listener *made = ceni_alloc(pool->allocator, bytes(), _Alignof(ceni_pool_listener));
     if (!made) return NULL;
     made->pool = pool;
     ceni_errand_init(&made->errand, run);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     l = listening_of(pool);
     if (!l) ceni_setting_put(&pool->listening, made);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (!l) return made;
-    ceni_free(pool->allocator, made, bytes(), _Alignof(ceni_listening)); /* another was first */
+    ceni_free(pool->allocator, made, bytes(), _Alignof(ceni_pool_listener)); /* another was first */
     return l;
 }
 
 /* What is in the queue was told before: it is not for the new one. */
-static void replace_locked(ceni_listening *l, void (*listener)(void *, const cen_pool_event *), void *argument)
+static void replace_locked(ceni_pool_listener *l, void (*listener)(void *, const cen_pool_event *), void *argument)
 {
     l->lost += l->count;
     l->count = 0;
@@ -316,22 +316,22 @@ cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, cons
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_listen", error);
     if (status != CEN_OK) return status;
-    ceni_listening *l = listener ? have_record(pool) : listening_of(pool);
+    ceni_pool_listener *l = listener ? have_record(pool) : listening_of(pool);
     if (!l && !listener) return CEN_OK;
     if (!l)
         return ceni_error_set(error, CEN_NO_MEMORY, 0, "pool \"%s\": no memory for the queue of a listener",
                               pool->name);
     bool inside = ceni_callout_inside(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
     bool speaks = l->speaker == ceni_thread_id();
     if (inside && !speaks) status = CEN_MISUSE;
     else if (listener && closed) status = CEN_CLOSED;
     else replace_locked(l, listener, argument);
     if (status == CEN_OK && !speaks && !ceni_planted(listener_not_awaited)) await_call_locked(pool, l);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (status == CEN_MISUSE) return ceni_pool_misuse(pool, "a change of its listener", error);
-    return status == CEN_CLOSED ? ceni_pool_is_closed(pool->name, error) : status;
+    return status == CEN_CLOSED ? ceni_pool_refuse_closed(pool->name, error) : status;
 }
 
 /* ---- The end --------------------------------------------------------------------------------- */
@@ -339,21 +339,21 @@ cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, cons
 /* An errand that will find nothing to do is still a hand on the pool, and the
  * pool a user of its runtime, which the program may want to free next. A manual
  * one may never be polled again. */
-static void await_errand_locked(cen_pool *pool, ceni_listening *l)
+static void await_errand_locked(cen_pool *pool, ceni_pool_listener *l)
 {
     bool manual = ceni_runtime_is_manual(ceni_pool_runtime(pool));
     int64_t until = l->posted && !manual ? ceni_clock_now() + A_MOMENT_NS : 0;
     while (l->posted && !manual && await_turn_locked(pool, l, until)) continue;
     bool posted = l->posted;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (posted && manual) ceni_runtime_tend(ceni_pool_runtime(pool));
 }
 
 void ceni_pool_events_finish(cen_pool *pool)
 {
-    ceni_listening *l = listening_of(pool);
+    ceni_pool_listener *l = listening_of(pool);
     if (!l) return;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     while (l->count > 0 || l->speaker)
         if (!speak_locked(pool, l)) await_call_locked(pool, l);
     replace_locked(l, NULL, NULL);
@@ -362,7 +362,7 @@ void ceni_pool_events_finish(cen_pool *pool)
 
 void ceni_pool_events_end(cen_pool *pool)
 {
-    ceni_free(pool->allocator, listening_of(pool), bytes(), _Alignof(ceni_listening));
+    ceni_free(pool->allocator, listening_of(pool), bytes(), _Alignof(ceni_pool_listener));
 }
 
 const char *cen_event_name(cen_event_kind kind)

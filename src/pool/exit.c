@@ -10,11 +10,11 @@
  */
 #include <string.h>
 
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/process_exit.h"
 #include "record/directory.h"
 
-static void cancel_one(void *argument, ceni_entry *entry)
+static void cancel_one(void *argument, ceni_directory_entry *entry)
 {
     (void)argument;
     if (strcmp(entry->kind, "pool") != 0) return;

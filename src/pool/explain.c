@@ -34,7 +34,7 @@
 
 #include "base/error.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 enum {
@@ -100,7 +100,7 @@ typedef struct picture {
 static void count_partly(picture *p)
 {
     cen_pool *pool = p->pool;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock, as all here; carries nothing */
     uint32_t max = ceni_load_relaxed(&pool->max), places = ceni_load_relaxed(&pool->places); /* carries nothing */
     p->s = (cen_pool_stats){
@@ -115,7 +115,7 @@ static void count_partly(picture *p)
         .held = pool->live - pool->opening - pool->leaving - pool->revoked,
         .is_paused = pool->paused,
     };
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     p->partial = true;
 }
 
@@ -141,7 +141,7 @@ static void meet_holder(picture *p, uint32_t index)
     if (h.state != CEN_SLOT_HELD) return;
     if (ceni_planted(older_lease_blamed)) /* whoever was met then; carries nothing */
         h.held_ns = ceni_pool_now(p->pool) - ceni_load_relaxed(&slot->met_at);
-    ceni_slot_age(p->pool, slot, ceni_word(h.generation, CENI_HELD)); /* from now on it has one */
+    ceni_slot_age(p->pool, slot, ceni_word(h.generation, CENI_SLOT_HELD)); /* from now on it has one */
     p->sole = p->holders == 0 || p->sole == h.holder ? h.holder : 0;
     p->holders++;
     p->mine += p->asker && h.holder == p->asker;
@@ -154,7 +154,7 @@ static void read_gate(picture *p)
 {
     cen_pool *pool = p->pool;
     int64_t now = ceni_pool_now(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     const ceni_gate *gate = &pool->gate;
     int64_t next = ceni_gate_next(gate);
     p->last = gate->last;
@@ -162,7 +162,7 @@ static void read_gate(picture *p)
     p->s.open_failures = gate->failures;
     p->s.breaker = gate->breaker;
     p->crowded = ceni_chores_crowded_locked(pool, &p->limit);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     p->s.next_open_ns = next != CENI_FOREVER && next > now ? next - now : 0;
 }
 
@@ -544,7 +544,8 @@ static uint32_t say_kept_orphans(writer *w, cen_pool *pool, bool counts)
     for (uint32_t index = 0; index < places; index++) {
         cen_object_view h;
         ceni_slot *slot = ceni_slot_at(pool, index);
-        if (ceni_word_state(ceni_word_at(pool, index)) != CENI_REVOKED || !ceni_slot_holding(pool, index, &h)) continue;
+        if (ceni_word_state(ceni_word_at(pool, index)) != CENI_SLOT_REVOKED || !ceni_slot_holding(pool, index, &h))
+            continue;
         if (h.state != CEN_SLOT_REVOKED || !ceni_holder_has_ended(slot, h.generation)) continue;
         count++;
         if (counts) continue;

@@ -37,7 +37,7 @@
  * [H1] alarm | load of alarm_at, before and after it is set | acquire | H2 in keeper.c | the latest plan, before the lock is dropped | nothing alone: the runtime's lock lies between; kept so that the loop can be read
  */
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "port/process_exit.h"
 
@@ -55,12 +55,12 @@ static void rest_locked(cen_pool *pool)
 
 void ceni_hand_drop_locked(cen_pool *pool)
 {
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     pool->hands--;
     bool last = pool->freed && pool->live == 0 && pool->hands == 0;
     if (!last) rest_locked(pool);
-    if (last) ceni_line_return_locked(line);
-    else ceni_line_unlock(line);
+    if (last) ceni_waiters_return_locked(line);
+    else ceni_waiters_unlock(line);
     if (last) ceni_pool_release(pool);
 }
 
@@ -77,11 +77,11 @@ static void tell_free_locked(cen_pool *pool)
 
 static void count_ring(cen_pool *pool, bool more)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     if (more) pool->hands++, pool->rings++;
     else pool->hands--, pool->rings--;
     tell_free_locked(pool);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
 }
 
 /* The runtime tries again to have a thread when an alarm is set the next time: whoever plans next does so. */
@@ -104,7 +104,7 @@ void ceni_hand_alarm(cen_pool *pool)
         ceni_pool_event_tell(pool,
                              (cen_pool_event){.kind = CEN_EVENT_CALL_REFUSED, .status = had, .index = CEN_NO_SLOT},
                              "no thread could be had that keeps time; it is tried again");
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->alarm_refused |= had != CEN_OK && !ceni_planted(alarm_not_tried_again);
     ceni_hand_drop_locked(pool);
 }
@@ -149,33 +149,33 @@ static void work_here_locked(cen_pool *pool)
 void ceni_hand_work_here(cen_pool *pool)
 {
     if (!pool->helped) return;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     work_here_locked(pool);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
 }
 
 /* Takes back what nobody has begun: the alarm, and the errands of an empty pool, which have nothing to do. */
 static void take_back(cen_pool *pool)
 {
     if (ceni_alarm_unset(ceni_pool_runtime(pool), &pool->alarm)) count_ring(pool, false);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool empty = pool->live == 0;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     uint32_t count = empty ? ceni_errand_unpost(ceni_pool_runtime(pool), &pool->errand) : 0;
     uint32_t closers = empty ? ceni_errand_unpost(ceni_pool_runtime(pool), &pool->closer) : 0;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->hired -= count;
     pool->hired_closers -= closers;
     pool->hands -= count + closers;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
 }
 
 static bool all_are_in_driver(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     uint32_t awaited = pool->working + pool->rings + (pool->live == 0 ? pool->hired + pool->hired_closers : 0);
     bool all = awaited <= ceni_load_seq_cst(&pool->in_driver); /* [H6] */
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return all;
 }
 
@@ -199,8 +199,8 @@ void ceni_hand_await_work(cen_pool *pool)
 /* What could not be posted is tried again by the keeper; in a closed pool, which it leaves alone, it is done here. */
 static void hire_later(cen_pool *pool, uint32_t *hired, uint32_t count)
 {
-    ceni_call call = {.more = false};
-    ceni_line_lock(pool->line);
+    ceni_followup call = {.more = false};
+    ceni_waiters_lock(pool->line);
     *hired -= count;
     pool->hands -= count - 1;
     int64_t soon = ceni_pool_now(pool) + RETRY_NS;
@@ -208,12 +208,12 @@ static void hire_later(cen_pool *pool, uint32_t *hired, uint32_t count)
     ceni_keeper_plan_locked(pool, &call);
     /* under this lock; carries nothing */
     if (ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED) work_here_locked(pool);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_pool_event_tell(pool,
                          (cen_pool_event){.kind = CEN_EVENT_CALL_REFUSED, .status = CEN_SYSTEM, .index = CEN_NO_SLOT},
                          "no helper thread could be had; it is tried again");
     if (call.alarm) ceni_hand_alarm(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_hand_drop_locked(pool);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the structs of pools come from: memory that is lent to pools and never given back, as their lines are (lines.c).
+ * Where the structs of pools come from: memory that is lent to pools and never given back, as their lines are (waiters_memory.c).
  *
  * A lease that was reclaimed, or whose holder has ended, is not held: cen_pool_free does not wait for it, and gives back all that
  * the pool had. Its holder does not know that, and gives it some time later. It must find out that it is too late without
@@ -40,7 +40,7 @@
 #include "base/alloc.h"
 #include "base/plant.h"
 #include "base/statics.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SEES_FREED 1
@@ -91,10 +91,10 @@ static block *next_block(block *from)
 {
     block *next = ceni_load_acquire(&from->more); /* [D3] */
     if (next) return next;
-    block *made = ceni_alloc(NULL, sizeof *made, CENI_LINE);
+    block *made = ceni_alloc(NULL, sizeof *made, CENI_CACHE_LINE);
     if (!made) return NULL;
     if (ceni_cas_acq_rel(&from->more, &next, made)) return made; /* [D4] */
-    ceni_free(NULL, made, sizeof *made, CENI_LINE);
+    ceni_free(NULL, made, sizeof *made, CENI_CACHE_LINE);
     return next;
 }
 

@@ -59,7 +59,7 @@
 #include <string.h>
 
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 /* ---- Whose lease it is ----------------------------------------------------------------- */
@@ -76,7 +76,7 @@ static bool is_owned(ceni_slot *slot, uint64_t holder, uint64_t *generation)
     uint64_t word = ceni_slot_word(slot);
     ceni_slot_state state = ceni_word_state(word);
     *generation = ceni_word_generation(word);
-    bool lent = state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
+    bool lent = state == CENI_SLOT_HELD || state == CENI_SLOT_REVOKING || state == CENI_SLOT_REVOKED;
     return lent && holder_of(slot, *generation) == holder;
 }
 
@@ -96,8 +96,8 @@ bool ceni_holder_has_all(cen_pool *pool, uint64_t holder)
     uint32_t mine = 0, places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         uint64_t generation, word = ceni_word_at(pool, index);
-        if (ceni_word_state(word) == CENI_EMPTY) continue;
-        if (ceni_word_state(word) != CENI_HELD || !is_owned(ceni_slot_at(pool, index), holder, &generation))
+        if (ceni_word_state(word) == CENI_SLOT_EMPTY) continue;
+        if (ceni_word_state(word) != CENI_SLOT_HELD || !is_owned(ceni_slot_at(pool, index), holder, &generation))
             return false;
         mine++;
     }
@@ -108,12 +108,12 @@ cen_status ceni_holder_detach(cen_pool *pool, uint32_t index, uint64_t generatio
 {
     const uint64_t mark = CENI_HOLDER_DETACHED << CENI_NOTE_BITS;
     ceni_slot *slot = ceni_slot_at(pool, index);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     uint64_t word = ceni_word_bare(ceni_slot_word(slot)), note = ceni_load_acquire(&slot->note); /* [W1] */
-    bool done = word == ceni_word(generation, CENI_HELD) && ceni_slot_holder(note, generation);
+    bool done = word == ceni_word(generation, CENI_SLOT_HELD) && ceni_slot_holder(note, generation);
     if (ceni_planted(detach_marks_the_next)) note = ceni_load_acquire(&slot->note); /* [W1] */
     if (done) done = ceni_cas_acq_rel(&slot->note, &note, note | mark);             /* [W2] */
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (done && !ceni_planted(detached_taken_back))
         ceni_held_ends(ceni_pool_own_get(), note); /* not one detached before */
     return done ? CEN_OK : CEN_STALE;
@@ -125,19 +125,19 @@ cen_status ceni_holder_detach(cen_pool *pool, uint32_t index, uint64_t generatio
  * on by the policy, or CLOSING, and the policy says so. */
 static bool seize(cen_pool *pool, ceni_slot *slot, uint64_t holder, uint64_t generation, cen_holder_end_policy *policy)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     *policy = pool->options.on_holder_end;
     bool owned = holder_of(slot, generation) == holder;
-    bool kept =
-        owned && *policy >= CEN_HOLDER_END_TEST && ceni_slot_move_unmarked(slot, generation, CENI_HELD, CENI_RESETTING);
-    bool ends = owned && !kept && ceni_slot_move(slot, generation, CENI_HELD, CENI_CLOSING);
+    bool kept = owned && *policy >= CEN_HOLDER_END_TEST &&
+                ceni_slot_move_unmarked(slot, generation, CENI_SLOT_HELD, CENI_SLOT_RESETTING);
+    bool ends = owned && !kept && ceni_slot_move(slot, generation, CENI_SLOT_HELD, CENI_SLOT_CLOSING);
     if (ends) ceni_place_leaves_locked(pool);
     if (ends) *policy = CEN_HOLDER_END_CLOSE;
     if (kept && *policy == CEN_HOLDER_END_TEST) {
         uint64_t timed = (ceni_setting(&slot->note) ^ generation) & CENI_NOTE_TIMED; /* stays as it is */
         ceni_store_release(&slot->note, ceni_slot_note_of(holder | CENI_HOLDER_ENDED, generation) ^ timed); /* [W3] */
     }
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return kept || ends;
 }
 
@@ -193,15 +193,15 @@ static void mark_ended_locked(ceni_slot *slot, uint64_t holder, uint64_t generat
 static void orphan(cen_pool *pool, uint32_t index, uint64_t generation, const cen_object_view *was)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool owned = holder_of(slot, generation) == was->holder;
     if (owned) mark_ended_locked(slot, was->holder, generation);
-    bool held = owned && ceni_slot_move(slot, generation, CENI_HELD, CENI_REVOKING);
-    bool mine = held || (owned && ceni_slot_move(slot, generation, CENI_REVOKED, CENI_REVOKING));
+    bool held = owned && ceni_slot_move(slot, generation, CENI_SLOT_HELD, CENI_SLOT_REVOKING);
+    bool mine = held || (owned && ceni_slot_move(slot, generation, CENI_SLOT_REVOKED, CENI_SLOT_REVOKING));
     bool scoped = mine && (is_scoped(slot, generation) || ceni_planted(orphan_closed_at_once));
     if (scoped && ceni_planted(scope_orphaned)) scoped = false;
     if (held) pool->revoked++;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (held && !scoped) ceni_slot_interrupt(pool, slot);
     if (mine) part(pool, index, generation, scoped, was);
 }
@@ -211,11 +211,11 @@ void ceni_holder_settle(cen_pool *pool, uint32_t index, uint64_t generation)
     ceni_slot *slot = ceni_slot_at(pool, index);
     cen_object_view was = {.index = index};
     ceni_slot_holding(pool, index, &was);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool mine = ceni_holder_has_ended(slot, generation) && !ceni_planted(revoke_forgets_the_holder) &&
-                ceni_slot_move(slot, generation, CENI_REVOKED, CENI_REVOKING);
+                ceni_slot_move(slot, generation, CENI_SLOT_REVOKED, CENI_SLOT_REVOKING);
     bool scoped = mine && is_scoped(slot, generation);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (mine) part(pool, index, generation, scoped, &was);
 }
 
@@ -241,9 +241,9 @@ static void tell(cen_pool *pool, const cen_object_view *was, cen_holder_end_poli
 /* In a pool that the program has freed nobody can give late: what was revoked is closed. */
 static bool orphans(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool orphans = pool->options.on_holder_end == CEN_HOLDER_END_ORPHAN && !pool->freed;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return orphans;
 }
 
@@ -269,7 +269,7 @@ static void take_back(cen_pool *pool, uint32_t index, uint64_t holder)
     tell(pool, &was, policy);
     if (policy == CEN_HOLDER_END_CLOSE) ceni_place_end(pool, index, why_ended(holder));
     else if (policy == CEN_HOLDER_END_TEST) ceni_chores_check(pool, index, generation);
-    else ceni_place_return(pool, index, generation, CENI_RESETTING);
+    else ceni_place_return(pool, index, generation, CENI_SLOT_RESETTING);
 }
 
 /* ---- The end of a holder ------------------------------------------------------------------- */
@@ -299,13 +299,13 @@ static void meet_waiter(void *argument, const ceni_pool_waiter *waiter)
 static bool has_asked(cen_pool *pool, uint64_t holder, bool detaches)
 {
     asked a = {.holder = holder, .detaches = detaches};
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     if (pool->line->pool_id == pool->id) ceni_turn_walk_locked(pool->line, SIZE_MAX, meet_waiter, &a);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return a.found;
 }
 
-static void detach_asks(void *argument, ceni_entry *entry)
+static void detach_asks(void *argument, ceni_directory_entry *entry)
 {
     const uint64_t *holder = argument;
     if (strcmp(entry->kind, "pool") == 0) has_asked((cen_pool *)(uintptr_t)entry->object, *holder, true);
@@ -321,7 +321,7 @@ static bool has_any(cen_pool *pool, uint64_t holder, uint32_t *index)
 }
 
 /* The pool cannot vanish during the visit; but its last object may have come back, and its line be another's. */
-static void visit(void *argument, ceni_entry *entry)
+static void visit(void *argument, ceni_directory_entry *entry)
 {
     search *s = argument;
     uint64_t number = ceni_load_relaxed(&entry->number); /* carries nothing */
@@ -329,12 +329,12 @@ static void visit(void *argument, ceni_entry *entry)
     s->after = number;
     cen_pool *pool = (cen_pool *)(uintptr_t)entry->object;
     if (strcmp(entry->kind, "pool") != 0 || !has_any(pool, s->holder, &s->index)) return;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     if (pool->line->pool_id == pool->id) {
         pool->hands++;
         s->pool = pool;
     }
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
 }
 
 static bool find(search *s, ceni_directory *directory)
@@ -350,7 +350,7 @@ static void take_back_in(uint64_t holder, ceni_directory *directory)
     while (find(&s, directory)) {
         uint32_t places = ceni_place_reach(s.pool);
         for (uint32_t index = s.index; index < places; index++) take_back(s.pool, index, holder);
-        ceni_line_lock(s.pool->line);
+        ceni_waiters_lock(s.pool->line);
         ceni_hand_drop_locked(s.pool);
         if (ceni_planted(holder_end_forgets_a_pool)) return;
     }
@@ -381,7 +381,7 @@ static void thread_ends(void)
 
 /* Whether it has any: an early answer, because it is asked by its holder, who alone takes for itself. Its asks are looked for
  * first: one leaves the line under the lock in which its lease is noted. */
-static void look_for_any(void *argument, ceni_entry *entry)
+static void look_for_any(void *argument, ceni_directory_entry *entry)
 {
     search *s = argument;
     cen_pool *pool = (cen_pool *)(uintptr_t)entry->object;

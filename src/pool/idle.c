@@ -45,12 +45,12 @@
  * [I1] look      | load of a slot's word | seq_cst | I4, the give in take.c | whether it is idle | a waiter's second look misses what was published before it joined
  * [I2] strike    | cas of the word, without LISTED | seq_cst | I4 | that the bit goes | a giver finds LISTED and the bit goes after
  * [I3] look back | load of the word | seq_cst | I4 | whether it was listed meanwhile | the same
- * [I4] publish   | cas of the word | seq_cst | I1 I2 I3, L1 in line.c | the object's bytes; that it is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps beside it
+ * [I4] publish   | cas of the word | seq_cst | I1 I2 I3, L1 in waiters.c | the object's bytes; that it is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps beside it
  * [I5] take      | cas of the word | seq_cst | I4 | the object's bytes, to the taker | it reads old bytes
  * [I7] hold      | add to shifts | seq_cst | V5 in look.c | that a slot was away and came back with the same word | two readings take a slot for idle all the while that was tested
- * [I6] offer     | load of ctl after I4 | seq_cst | L1 in line.c | whether anybody waits | a waiter is missed
+ * [I6] offer     | load of ctl after I4 | seq_cst | L1 in waiters.c | whether anybody waits | a waiter is missed
  */
-#include "pool/inside.h"
+#include "pool/internal.h"
 
 #include "base/plant.h"
 #include "port/port.h"
@@ -88,7 +88,7 @@ static bool take_slot(ceni_slot *slot, uint32_t index, uint64_t word, search *s)
 {
     uint64_t bare = ceni_word_bare(word), generation = ceni_word_generation(word) + 1;
     if (pass_by(s, index, word)) return false;
-    while (!ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_HELD | CENI_LISTED))) { /* [I5] */
+    while (!ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_SLOT_HELD | CENI_LISTED))) { /* [I5] */
         if (ceni_word_bare(word) != bare || ceni_planted(marked_is_passed_by)) return false;
         if (pass_by(s, index, word)) return false;
     }
@@ -113,7 +113,7 @@ static bool search_chunk(ceni_chunk *chunk, search *s)
     for (uint32_t at = 0; (at = ceni_map_next(&chunk->listed, at, chunk->count)) < chunk->count; at++) {
         ceni_slot *slot = &chunk->slots[at];
         uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
-        if (ceni_word_state(word) == CENI_IDLE) {
+        if (ceni_word_state(word) == CENI_SLOT_IDLE) {
             if (!s->take || take_slot(slot, chunk->first + at, word, s)) return true;
         } else if (++s->wasted > FREE_LOOKS) {
             strike(chunk, at, word, s);
@@ -146,7 +146,7 @@ static bool take_hinted(cen_pool *pool, uint32_t hint, search *s)
     ceni_slot *slot = hint == CENI_NO_INDEX ? NULL : ceni_slot_at(pool, hint);
     if (!slot) return false;
     uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
-    return ceni_word_state(word) == CENI_IDLE && take_slot(slot, hint, word, s);
+    return ceni_word_state(word) == CENI_SLOT_IDLE && take_slot(slot, hint, word, s);
 }
 
 /* ---- Exact orders ---------------------------------------------------------------------- */
@@ -157,9 +157,9 @@ static bool take_listed_locked(cen_pool *pool, search *s)
         ceni_slot *slot = CENI_LIST_ENTRY(link, ceni_slot, link);
         next = link->next;
         uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
-        bool taken = ceni_word_state(word) == CENI_IDLE && take_slot(slot, ceni_slot_index(pool, slot), word, s);
-        ceni_slot_state state = taken ? CENI_HELD : ceni_word_state(ceni_load_seq_cst(&slot->word)); /* [I1] */
-        bool stays = state == CENI_TESTING || (state == CENI_IDLE && s->passed.stale);
+        bool taken = ceni_word_state(word) == CENI_SLOT_IDLE && take_slot(slot, ceni_slot_index(pool, slot), word, s);
+        ceni_slot_state state = taken ? CENI_SLOT_HELD : ceni_word_state(ceni_load_seq_cst(&slot->word)); /* [I1] */
+        bool stays = state == CENI_SLOT_TESTING || (state == CENI_SLOT_IDLE && s->passed.stale);
         if (!stays) ceni_list_remove(link);
         if (taken) return true;
     }
@@ -174,7 +174,7 @@ void ceni_idle_reorder_locked(cen_pool *pool)
     uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         ceni_slot *slot = ceni_slot_at(pool, index);
-        if (ceni_word_state(ceni_slot_word(slot)) == CENI_IDLE) ceni_list_push_back(&pool->idle, &slot->link);
+        if (ceni_word_state(ceni_slot_word(slot)) == CENI_SLOT_IDLE) ceni_list_push_back(&pool->idle, &slot->link);
     }
 }
 
@@ -182,7 +182,7 @@ void ceni_idle_reorder_locked(cen_pool *pool)
 static void list_locked(cen_pool *pool, ceni_slot *slot, ceni_slot_state from)
 {
     bool last_first = (pool->options.order == CEN_ORDER_LIFO) != ceni_planted(lifo_is_fifo);
-    if (from == CENI_TESTING && ceni_list_linked(&slot->link)) return;
+    if (from == CENI_SLOT_TESTING && ceni_list_linked(&slot->link)) return;
     ceni_idle_unlist_locked(slot);
     if (last_first) ceni_list_push_front(&pool->idle, &slot->link);
     else ceni_list_push_back(&pool->idle, &slot->link);
@@ -197,7 +197,7 @@ void ceni_idle_unlist_locked(ceni_slot *slot)
 static bool any_listed_locked(const cen_pool *pool)
 {
     for (const ceni_list *link = pool->idle.next; link != &pool->idle; link = link->next)
-        if (ceni_word_state(ceni_slot_word(CENI_LIST_ENTRY(link, ceni_slot, link))) == CENI_IDLE) return true;
+        if (ceni_word_state(ceni_slot_word(CENI_LIST_ENTRY(link, ceni_slot, link))) == CENI_SLOT_IDLE) return true;
     return false;
 }
 
@@ -246,12 +246,12 @@ static bool take_with_lock(cen_pool *pool, uint32_t hint, bool fresh, uint32_t n
 {
     bool taken, tested;
     do {
-        ceni_call call = {.never_opens = newcomers == 0};
-        ceni_line_lock(pool->line);
+        ceni_followup call = {.never_opens = newcomers == 0};
+        ceni_waiters_lock(pool->line);
         taken =
             fresh ? ceni_trust_take_locked(pool, hint, newcomers, out, &call) : ceni_idle_take_locked(pool, hint, out);
-        ceni_line_unlock(pool->line);
-        ceni_line_make_call(pool->line, pool->id, pool, &call);
+        ceni_waiters_unlock(pool->line);
+        ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
         tested = call.tests;
     } while (!taken && tested);
     return taken;
@@ -263,7 +263,7 @@ static bool take(cen_pool *pool, uint32_t hint, bool fresh, uint32_t newcomers, 
     search s = {.take = true, .fresh = fresh};
     bool found = take_hinted(pool, hint, &s) || search_all(pool, &s);
     if (found) *out = s.found;
-    if (s.restored) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+    if (s.restored) ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
     return found || (s.passed.stale && take_with_lock(pool, hint, fresh, newcomers, out));
 }
 
@@ -285,8 +285,8 @@ bool ceni_idle_take_as_asker(cen_pool *pool, uint32_t hint, ceni_grant *out)
 bool ceni_idle_hold_locked(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state state)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (!ceni_slot_move(slot, generation, CENI_IDLE, state)) return false;
-    bool stays = state == CENI_TESTING;            /* it will be idle again in the same generation */
+    if (!ceni_slot_move(slot, generation, CENI_SLOT_IDLE, state)) return false;
+    bool stays = state == CENI_SLOT_TESTING;       /* it will be idle again in the same generation */
     if (stays) ceni_add_seq_cst(&pool->shifts, 1); /* [I7] */
     if (!stays || ceni_planted(test_loses_the_place)) ceni_idle_unlist_locked(slot);
     return true;
@@ -294,7 +294,7 @@ bool ceni_idle_hold_locked(cen_pool *pool, uint32_t index, uint64_t generation, 
 
 bool ceni_idle_withdraw_locked(cen_pool *pool, uint32_t index, uint64_t generation)
 {
-    if (!ceni_idle_hold_locked(pool, index, generation, CENI_CLOSING)) return false;
+    if (!ceni_idle_hold_locked(pool, index, generation, CENI_SLOT_CLOSING)) return false;
     ceni_place_leaves_locked(pool);
     return true;
 }
@@ -306,7 +306,7 @@ static bool publish(cen_pool *pool, ceni_slot *slot, uint32_t index, uint64_t ge
     uint64_t word = ceni_load_seq_cst(&slot->word); /* [I1] */
     while (ceni_word_generation(word) == generation && ceni_word_state(word) == from && !(word & CENI_MARKED)) {
         if (word & CENI_LISTED) {
-            if (ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_IDLE | CENI_LISTED)))
+            if (ceni_cas_seq_cst(&slot->word, &word, ceni_word(generation, CENI_SLOT_IDLE | CENI_LISTED)))
                 return true;                                                   /* [I4] */
         } else if (ceni_cas_seq_cst(&slot->word, &word, word | CENI_LISTED)) { /* [I4] */
             ceni_chunk *chunk = ceni_chunk_of(pool, index);
@@ -328,22 +328,22 @@ bool ceni_idle_publish_locked(cen_pool *pool, uint32_t index, uint64_t generatio
 bool ceni_idle_publish(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
 {
     if (!ceni_pool_has(&pool->exact_order)) return publish(pool, ceni_slot_at(pool, index), index, generation, from);
-    ceni_line *line = pool->line;
-    ceni_line_lock(line);
+    ceni_waiters *line = pool->line;
+    ceni_waiters_lock(line);
     bool published = ceni_idle_publish_locked(pool, index, generation, from);
-    ceni_line_unlock(line);
+    ceni_waiters_unlock(line);
     return published;
 }
 
-void ceni_idle_heed(ceni_line *line, uint64_t id, uint32_t index, uint64_t generation)
+void ceni_idle_heed(ceni_waiters *line, uint64_t id, uint32_t index, uint64_t generation)
 {
     uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [I6] */
-    if (ctl) ceni_line_heed(line, id, ctl, index, generation);
+    if (ctl) ceni_waiters_heed(line, id, ctl, index, generation);
 }
 
 bool ceni_idle_offer(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
 {
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     uint64_t id = pool->id;
     if (!ceni_idle_publish(pool, index, generation, from)) return false;
     ceni_idle_heed(line, id, index, generation);

@@ -35,7 +35,7 @@
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 enum {
@@ -68,7 +68,7 @@ static bool closed_locked(const cen_pool *pool)
     return ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
 }
 
-void ceni_keeper_plan_locked(cen_pool *pool, ceni_call *call)
+void ceni_keeper_plan_locked(cen_pool *pool, ceni_followup *call)
 {
     if (!ceni_pool_runtime(pool)) return;
     int64_t due = sooner(sooner(pool->next_round, pool->next_overdue), ceni_gate_next(&pool->gate));
@@ -88,13 +88,13 @@ void ceni_keeper_plan_locked(cen_pool *pool, ceni_call *call)
 void ceni_keeper_nudge(cen_pool *pool)
 {
     if (!ceni_pool_runtime(pool)) return;
-    ceni_call call = {.more = false};
+    ceni_followup call = {.more = false};
     int64_t now = ceni_pool_now(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     int64_t next = later(now, ceni_period_of(pool, &pool->options, false));
     if (next < pool->next_round) pool->next_round = next;
     ceni_keeper_plan_locked(pool, &call);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (call.alarm) ceni_hand_alarm(pool);
 }
 
@@ -109,10 +109,10 @@ void ceni_keeper_retry_locked(cen_pool *pool)
 void ceni_keeper_retire(cen_pool *pool)
 {
     if (!ceni_pool_runtime(pool)) return;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_store_release(&pool->alarm_at, CENI_FOREVER); /* [H2] */
     pool->hands++;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_hand_alarm(pool);
 }
 
@@ -126,10 +126,10 @@ static void leave_idle(tour *t)
 
 static bool close_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t generation, const char *why)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool ours = ceni_idle_withdraw_locked(pool, index, generation);
     pool->tally.expired += ours;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (!ours) return false;
     t->spent += ACT;
     leave_idle(t);
@@ -181,9 +181,9 @@ static bool test_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t generati
         t->tests_left = true;
         return false;
     }
-    ceni_line_lock(pool->line);
-    bool ours = ceni_idle_hold_locked(pool, index, generation, CENI_TESTING);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_lock(pool->line);
+    bool ours = ceni_idle_hold_locked(pool, index, generation, CENI_SLOT_TESTING);
+    ceni_waiters_unlock(pool->line);
     if (!ours) return true;
     t->spent += ACT;
     t->testing++;
@@ -206,7 +206,7 @@ static void tend_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     int64_t tested = ceni_load_relaxed(&slot->tested_at); /* a moment; carries nothing */
     bool wanted = tested == 0 || (interval != CEN_OFF && t->now - tested >= interval && age >= interval / 4);
     if (wanted && test_idle(pool, t, index, generation)) return;
-    if (trust != CEN_OFF && (t->shaken || age >= trust / 2)) ceni_slot_mark(slot, generation, CENI_IDLE);
+    if (trust != CEN_OFF && (t->shaken || age >= trust / 2)) ceni_slot_mark(slot, generation, CENI_SLOT_IDLE);
     else t->calm = false;
 }
 
@@ -214,13 +214,13 @@ static void tend_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
 static bool count_leak(cen_pool *pool, ceni_slot *slot, uint64_t word)
 {
     uint64_t generation = ceni_word_generation(word);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     /* What `told` says of a call that has begun since, it says under this lock, after the lease has ended. */
     bool leaks = ceni_word_bare(ceni_slot_word(slot)) == ceni_word_bare(word);
     leaks = leaks && (slot->told != generation || ceni_planted(leak_told_every_round));
     if (leaks) slot->told = generation;
     pool->tally.leaked += leaks;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return leaks;
 }
 
@@ -234,7 +234,7 @@ static void tend_revoked(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
 {
     const cen_pool_options *o = &t->limits;
     uint64_t generation = ceni_word_generation(word);
-    int64_t age = ceni_slot_age(pool, ceni_slot_at(pool, index), ceni_word(generation, CENI_HELD));
+    int64_t age = ceni_slot_age(pool, ceni_slot_at(pool, index), ceni_word(generation, CENI_SLOT_HELD));
     bool leaks = o->on_leak == CEN_LEAK_RECLAIM && is_over(o->leak_after_ns, age);
     bool over = o->on_max_hold == CEN_HOLD_RECLAIM && is_over(o->max_hold_ns, age);
     if (!(leaks || over) || ceni_planted(revoked_never_reclaimed)) return;
@@ -249,7 +249,7 @@ static void tend_held(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     const cen_pool_options *o = &t->limits;
     int64_t age = ceni_slot_age(pool, slot, word);
     t->calm = false;
-    if (is_too_old(t, slot, index)) ceni_slot_mark(slot, generation, CENI_HELD);
+    if (is_too_old(t, slot, index)) ceni_slot_mark(slot, generation, CENI_SLOT_HELD);
     bool leaks = is_over(o->leak_after_ns, age), over = is_over(o->max_hold_ns, age);
     cen_object_view holding;
     if (!(leaks || over) || !ceni_slot_holding(pool, index, &holding) || holding.generation != generation) return;
@@ -282,17 +282,17 @@ static void tend_opening(cen_pool *pool, uint32_t index, uint64_t word, int64_t 
     cen_error why;
     ceni_error_set(&why, CEN_TIMEOUT, 0, "pool \"%s\": an opening takes longer than %lld ms", pool->name,
                    (long long)(limit / 1000000));
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool same = goes_on_locked(slot, word, &slot->opened_at, began);
     bool first = same && slot->told < CENI_TOLD_NOTHING && !(slot->told & CENI_TOLD_LATE);
     ceni_opening_events events = {.failures = 0};
     if (first) events = ceni_opening_overdue_locked(pool, index, &why);
     bool cancels = first && ceni_later_withdraw_locked(pool, index, &ticket);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (!first) return;
     ceni_opening_tell(pool, index, CEN_TIMEOUT, events, &why);
     ceni_chores_prove(pool, false);
-    ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+    ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
     if (cancels) ceni_later_cancel(pool, ticket);
 }
 
@@ -301,14 +301,14 @@ static void tend_test(cen_pool *pool, uint32_t index, uint64_t word, int64_t beg
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     bool unmarked = !(word & CENI_MARKED) && !ceni_planted(late_test_forgiven);
-    bool marked = unmarked && ceni_slot_mark(slot, ceni_word_generation(word), CENI_TESTING);
+    bool marked = unmarked && ceni_slot_mark(slot, ceni_word_generation(word), CENI_SLOT_TESTING);
     cen_ticket ticket;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool same = goes_on_locked(slot, word, &slot->tested_at, began);
     bool unwanted = same && ceni_chores_unwant_locked(pool, slot);
     bool cancels = same && ceni_later_withdraw_locked(pool, index, &ticket);
     _Atomic uint32_t *sleeper = same ? ceni_checkup_overdue_locked(slot) : NULL; /* the take goes on with another */
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_checkup_wake(sleeper);
     if (same) ceni_chores_prove(pool, false);
     if (marked)
@@ -316,7 +316,7 @@ static void tend_test(cen_pool *pool, uint32_t index, uint64_t word, int64_t beg
                              (cen_pool_event){.kind = CEN_EVENT_TEST_OVERDUE, .index = index, .status = CEN_TIMEOUT},
                              "the test of object %u takes longer than %lld ms", index, (long long)(limit / 1000000));
     /* who waited for it may need an opening instead */
-    if (unwanted) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+    if (unwanted) ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
     if (cancels) ceni_later_cancel(pool, ticket);
 }
 
@@ -324,7 +324,7 @@ static void tend_test(cen_pool *pool, uint32_t index, uint64_t word, int64_t beg
 static void tend_call(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    bool opens = ceni_word_state(word) == CENI_OPENING;
+    bool opens = ceni_word_state(word) == CENI_SLOT_OPENING;
     int64_t limit = opens ? t->limits.open_timeout_ns : t->limits.test_timeout_ns;
     int64_t began = ceni_load_relaxed(opens ? &slot->opened_at : &slot->tested_at); /* a moment; carries nothing */
     t->calm = false;
@@ -344,7 +344,7 @@ static void tend_call(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
 static void begin(cen_pool *pool, tour *t)
 {
     *t = (tour){.now = ceni_pool_now(pool), .calm = true, .next_overdue = CENI_FOREVER, .next_end = CENI_FOREVER};
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     t->limits = pool->options;
     for (int i = 0; i < CENI_REAPINGS; i++) {
         t->reaping[i] = pool->reaping[i];
@@ -355,26 +355,26 @@ static void begin(cen_pool *pool, tour *t)
     pool->tests_due = false;
     t->shaken = pool->shaken;
     pool->shaken = false;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     t->part = CENI_TOUR_COUNTS;
     t->at = ceni_place_reach(pool);
 }
 
 static void count(tour *t, ceni_slot_state state)
 {
-    t->idle += state == CENI_IDLE;
-    t->soon += state == CENI_TESTING || state == CENI_RESETTING;
-    t->testing += state == CENI_TESTING;
+    t->idle += state == CENI_SLOT_IDLE;
+    t->soon += state == CENI_SLOT_TESTING || state == CENI_SLOT_RESETTING;
+    t->testing += state == CENI_SLOT_TESTING;
 }
 
 static void tend(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
 {
     switch (ceni_word_state(word)) {
-    case CENI_IDLE: tend_idle(pool, t, index, word); break;
-    case CENI_HELD: tend_held(pool, t, index, word); break;
-    case CENI_REVOKED: tend_revoked(pool, t, index, word); break;
-    case CENI_OPENING:
-    case CENI_TESTING: tend_call(pool, t, index, word); break;
+    case CENI_SLOT_IDLE: tend_idle(pool, t, index, word); break;
+    case CENI_SLOT_HELD: tend_held(pool, t, index, word); break;
+    case CENI_SLOT_REVOKED: tend_revoked(pool, t, index, word); break;
+    case CENI_SLOT_OPENING:
+    case CENI_SLOT_TESTING: tend_call(pool, t, index, word); break;
     default: break;
     }
 }
@@ -384,9 +384,9 @@ static void end(cen_pool *pool, tour *t)
 {
     uint32_t there = t->idle + t->soon;
     uint32_t missing = t->limits.min_idle > there ? t->limits.min_idle - there : 0;
-    ceni_call call = {.more = false};
-    ceni_line *line = pool->line;
-    ceni_line_lock(line);
+    ceni_followup call = {.more = false};
+    ceni_waiters *line = pool->line;
+    ceni_waiters_lock(line);
     pool->top_up = pool->helped && missing > pool->opening_for_minimum ? missing - pool->opening_for_minimum : 0;
     pool->tests_due |= t->tests_left;
     /* the last that ends asks for a round */
@@ -402,8 +402,8 @@ static void end(cen_pool *pool, tour *t)
     if (missing > 0 && !pool->helped) ceni_keeper_retry_locked(pool); /* the gate may be shut */
     ceni_chores_plan_locked(pool, &call);
     ceni_keeper_plan_locked(pool, &call);
-    ceni_line_unlock(line);
-    ceni_line_make_call(line, pool->id, pool, &call);
+    ceni_waiters_unlock(line);
+    ceni_waiters_follow_up(line, pool->id, pool, &call);
     ceni_times_tend(pool);
     t->part = pool->helped || missing == 0 ? CENI_TOUR_OVER : CENI_TOUR_OPENS;
     t->at = missing;
@@ -435,9 +435,9 @@ static void open_missing(cen_pool *pool, tour *t)
         cen_error error;
         uint64_t generation = ceni_slot_generation(pool, index);
         if (ceni_place_open(pool, index, &error) != CEN_OK) {
-            ceni_line_lock(pool->line);
+            ceni_waiters_lock(pool->line);
             ceni_keeper_retry_locked(pool);
-            ceni_place_vacate_locked(pool, index, CENI_OPENING);
+            ceni_place_vacate_locked(pool, index, CENI_SLOT_OPENING);
             break;
         }
         ceni_place_publish_opened(pool, index, generation);
@@ -447,9 +447,9 @@ static void open_missing(cen_pool *pool, tour *t)
 
 static bool is_closed(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool closed = closed_locked(pool);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return closed;
 }
 
@@ -475,14 +475,14 @@ void ceni_keeper_round(cen_pool *pool)
 /* The alarm comes again for the rest, after the others that are due. */
 static void go_on_later(cen_pool *pool)
 {
-    ceni_call call = {.more = false};
+    ceni_followup call = {.more = false};
     int64_t now = ceni_pool_now(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->pieces++;
     pool->next_piece = now;
     ceni_keeper_plan_locked(pool, &call);
-    ceni_line_unlock(pool->line);
-    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    ceni_waiters_unlock(pool->line);
+    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
 }
 
 /* ---- The alarm -------------------------------------------------------------------------------- */
@@ -491,31 +491,31 @@ static void go_on_later(cen_pool *pool)
 static void ring(ceni_alarm *alarm)
 {
     cen_pool *pool = (cen_pool *)(void *)((char *)alarm - offsetof(cen_pool, alarm));
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     int64_t now = ceni_pool_now(pool);
-    ceni_call call = {.more = false};
-    ceni_line_lock(line);
+    ceni_followup call = {.more = false};
+    ceni_waiters_lock(line);
     ceni_store_release(&pool->alarm_at, CENI_FOREVER); /* [H2] */
     bool opened = ceni_opening_pass_time_locked(pool, now),
          probes = opened && pool->gate.breaker == CEN_BREAKER_HALF_OPEN;
     bool hopeless = ceni_opening_hope_ends_locked(pool) <= now;
     ceni_patience_pass_locked(pool, now, &call);
-    if (opened || hopeless || call.pending) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    if (opened || hopeless || call.pending) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
     /* what was asked for since the round began is a round of its own, after this */
     bool goes_on = pool->next_piece <= now;
     bool round = goes_on || now >= pool->next_round || now >= pool->next_overdue;
     if (goes_on) pool->next_piece = CENI_FOREVER;
     else if (round) pool->next_round = pool->next_overdue = CENI_FOREVER; /* it plans the next itself */
     ceni_keeper_plan_locked(pool, &call);
-    ceni_line_unlock(line);
+    ceni_waiters_unlock(line);
     if (probes)
         ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_BREAKER_HALF_OPEN, .index = CEN_NO_SLOT},
                              "an opening is tried");
-    ceni_line_make_call(line, pool->id, pool, &call);
+    ceni_waiters_follow_up(line, pool->id, pool, &call);
     if (round && !do_piece(pool, &pool->tour)) go_on_later(pool);
     ceni_closing_pass(pool, now);
     ceni_pool_events_resume(pool);
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     ceni_hand_end_ring_locked(pool);
 }
 

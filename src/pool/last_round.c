@@ -21,7 +21,7 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 typedef struct departure {

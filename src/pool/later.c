@@ -27,7 +27,7 @@
  *     and withdraws all there are has withdrawn all there will be.
  *
  * A ticket may be used long after its pool is gone, by mistake. So it names the
- * line, which stays (line.h), and the pool is read only under that line's lock,
+ * line, which stays (waiters.h), and the pool is read only under that line's lock,
  * if it is still the line's.
  *
  * Tested by tests/unit/pool/driver_later_test.c, tests/explore/pool_driver_later_test.c,
@@ -35,7 +35,7 @@
  */
 #include "base/plant.h"
 #include "base/statics.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "sync/future.h"
 
@@ -90,7 +90,7 @@ void ceni_later_start(cen_pool *pool, ceni_chore chore, uint32_t index, cen_tick
     void *object = NULL;
     if (chore != CENI_CHORE_OPEN)
         object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* came with the slot; carries nothing */
-    ceni_inline here; /* what the driver lets be told from within is told when the call is over */
+    ceni_inline_run here; /* what the driver lets be told from within is told when the call is over */
     ceni_inline_begin(&here);
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
@@ -112,7 +112,7 @@ cen_ticket ceni_later_ticket_locked(cen_pool *pool, uint64_t *number)
 
 void ceni_later_close_orphan(cen_pool *pool, void *object, cen_ticket ticket)
 {
-    ceni_inline here; /* as above */
+    ceni_inline_run here; /* as above */
     ceni_inline_begin(&here);
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
@@ -133,7 +133,7 @@ bool ceni_later_withdraw_locked(cen_pool *pool, uint32_t index, cen_ticket *out)
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (!is_open_ticket(slot->told) || (slot->told & CENI_TOLD_CANCELLED)) return false;
     slot->told |= CENI_TOLD_CANCELLED;
-    pool->tests_given_up += ceni_word_state(ceni_slot_word(slot)) == CENI_TESTING;
+    pool->tests_given_up += ceni_word_state(ceni_slot_word(slot)) == CENI_SLOT_TESTING;
     *out = ticket_of(pool, index, slot->told);
     return true;
 }
@@ -141,7 +141,7 @@ bool ceni_later_withdraw_locked(cen_pool *pool, uint32_t index, cen_ticket *out)
 void ceni_later_cancel(cen_pool *pool, cen_ticket ticket)
 {
     if (!pool->calls.cancel || ceni_planted(overdue_call_not_cancelled)) return;
-    ceni_inline here;
+    ceni_inline_run here;
     ceni_inline_begin(&here);
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
@@ -156,11 +156,11 @@ void ceni_later_cancel_all(cen_pool *pool)
     uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         cen_ticket ticket;
-        ceni_line_lock(pool->line);
+        ceni_waiters_lock(pool->line);
         ceni_slot_state state = ceni_word_state(ceni_word_at(pool, index));
-        bool underway = state == CENI_OPENING || state == CENI_TESTING || state == CENI_RESETTING;
+        bool underway = state == CENI_SLOT_OPENING || state == CENI_SLOT_TESTING || state == CENI_SLOT_RESETTING;
         bool cancels = underway && ceni_later_withdraw_locked(pool, index, &ticket);
-        ceni_line_unlock(pool->line);
+        ceni_waiters_unlock(pool->line);
         if (cancels) ceni_later_cancel(pool, ticket);
     }
 }
@@ -171,15 +171,15 @@ void ceni_later_cancel_all(cen_pool *pool)
 static ceni_chore chore_in(ceni_slot_state state)
 {
     switch (state) {
-    case CENI_OPENING: return CENI_CHORE_OPEN;
-    case CENI_RESETTING: return CENI_CHORE_RESET;
-    case CENI_CLOSING: return CENI_CHORE_CLOSE;
+    case CENI_SLOT_OPENING: return CENI_CHORE_OPEN;
+    case CENI_SLOT_RESETTING: return CENI_CHORE_RESET;
+    case CENI_SLOT_CLOSING: return CENI_CHORE_CLOSE;
     default: return CENI_CHORE_TEST;
     }
 }
 
 /* False if the ticket is none, or not any more. Otherwise from now on the slot is the caller's, as after a call that returns. */
-static bool redeem_locked(cen_pool *pool, uint64_t number, uint32_t *index, ceni_chore *chore, ceni_outcome *how)
+static bool redeem_locked(cen_pool *pool, uint64_t number, uint32_t *index, ceni_chore *chore, ceni_call_outcome *how)
 {
     *index = (uint32_t)(number & ((1u << INDEX_BITS) - 1));
     if (*index >= ceni_place_count(pool)) return false;
@@ -198,27 +198,27 @@ static bool redeem_locked(cen_pool *pool, uint64_t number, uint32_t *index, ceni
 cen_status cen_driver_done(cen_ticket ticket, cen_status status, void *object, const cen_error *error)
 {
     static const cen_error silent = {.status = CEN_OK};
-    ceni_outcome how = {.status = status, .object = object, .said = error ? error : &silent};
+    ceni_call_outcome how = {.status = status, .object = object, .said = error ? error : &silent};
     if (strcmp(cen_status_name(status), "CEN_?") == 0) return CEN_INVALID;
-    if (!ceni_line_is_one(ticket.line_)) return CEN_STALE;
+    if (!ceni_waiters_is_one(ticket.line_)) return CEN_STALE;
     if (!ceni_fork_is(ticket.epoch_)) return CEN_FORKED;
-    ceni_line *line = ticket.line_;
+    ceni_waiters *line = ticket.line_;
     ceni_chore chore;
     uint32_t index;
     ceni_orphan *orphan = NULL;
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     cen_pool *pool = line->pool == ticket.pool ? line->pool : NULL; /* or it is gone, and this another's line */
     bool has_slot = (ticket.number & NO_SLOT) != NO_SLOT;
     bool ours = pool && has_slot && redeem_locked(pool, ticket.number, &index, &chore, &how);
     bool parts = pool && !has_slot && ceni_orphan_redeem_locked(pool, ticket.number >> INDEX_BITS, &orphan);
-    ceni_line_unlock(line);
+    ceni_waiters_unlock(line);
     if (parts) ceni_orphan_closed(orphan);
     if (!ours) return parts ? CEN_OK : CEN_STALE;
-    ceni_inline here;
+    ceni_inline_run here;
     ceni_inline_begin(&here);
     ceni_chores_follow(pool, chore, index, &how);
     ceni_chores_replan(pool, chore);
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     ceni_hand_drop_locked(pool);
     ceni_inline_end(&here);
     return CEN_OK;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 
 /* Whether the site is new. A table that is full knows no new ones: events must not come at the rate of gives. */
 static bool is_new_locked(cen_pool *pool, const char *where)
@@ -29,9 +29,9 @@ void ceni_left_open(cen_pool *pool, uint32_t index, uint64_t generation, const c
     const char *where = ceni_load_relaxed(&slot->where); /* came with the slot; carries nothing */
     uint64_t note = ceni_load_relaxed(&slot->note);      /* likewise; carries nothing */
     if (!where) where = "an unknown place";
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool is_new = is_new_locked(pool, where);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (!is_new) return;
     ceni_pool_event_tell(pool,
                          (cen_pool_event){.kind = CEN_EVENT_LEFT_OPEN,

@@ -45,7 +45,7 @@ static inline void ceni_note_slot(cen_pool *pool, const ceni_grant *grant)
 {
     ceni_pool_own *own = ceni_pool_own_get();
     if (ceni_hint_get(own, pool->mark) != grant->index) ceni_note_new_slot(pool);
-    ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_HELD | CENI_LISTED));
+    ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_SLOT_HELD | CENI_LISTED));
 }
 
 /* The thread ends, and these were its hints and its number: calls that for each slot that was noted or is a hint, and is the
@@ -149,18 +149,18 @@ int64_t ceni_pace_estimate_locked(const cen_pool *pool, const ceni_pool_waiter *
 int64_t ceni_retry_opening_locked(const cen_pool *pool);
 
 /* Whether the first in line, for whom something is there, is to be sent away instead. */
-bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_call *call);
+bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_followup *call);
 
 /* One was served, or left; what that means for its class. */
-void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, ceni_call *call);
-void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_call *call);
+void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, ceni_followup *call);
+void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_followup *call);
 
 /* Nothing is shed any more: it was switched off. */
 void ceni_shedding_stop_locked(cen_pool *pool);
 bool ceni_shedding_is_active_locked(const cen_pool *pool);
 
 /* Tells the event stream; drops the hands. */
-void ceni_shedding_tell(cen_pool *pool, const ceni_call *call);
+void ceni_shedding_tell(cen_pool *pool, const ceni_followup *call);
 
 /* ---- patience.c: the deadlines of those who ask -------------------------------------------- */
 
@@ -173,7 +173,7 @@ void ceni_patience_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter);
 
 /* When the next deadline passes, and what is done then: those who asked are taken out and put into `call`. Pump afterwards. */
 int64_t ceni_patience_next_locked(const cen_pool *pool);
-void ceni_patience_pass_locked(cen_pool *pool, int64_t now, ceni_call *call);
+void ceni_patience_pass_locked(cen_pool *pool, int64_t now, ceni_followup *call);
 
 /* Gives the memory back. */
 void ceni_patience_end(cen_pool *pool);
@@ -235,7 +235,7 @@ void ceni_pending_open(cen_pool *pool, uint32_t index);
  * driver's call answered; NULL: none failed. */
 cen_future *ceni_giving_claim(ceni_slot *slot, uint64_t generation);
 void ceni_giving_succeed(cen_future *giving);
-void ceni_giving_fail(cen_future *giving, const char *name, const char *why, const ceni_outcome *how);
+void ceni_giving_fail(cen_future *giving, const char *name, const char *why, const ceni_call_outcome *how);
 
 /* The close that is under way, if nobody has taken it before; it has a hand, which tell drops. */
 cen_close_op *ceni_closing_claim_locked(cen_pool *pool);
@@ -248,14 +248,14 @@ void ceni_closing_pass(cen_pool *pool, int64_t now);
 
 /* Retires a slot that was just made idle in a pool that is closed or has too
  * many; false if it is not to be retired, or not idle any more. */
-bool ceni_pool_retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation);
+bool ceni_pool_retire(ceni_waiters *line, uint64_t pool_id, uint32_t index, uint64_t generation);
 
 /* The same without a pump: the caller pumps afterwards. Only for a driver that does not block. */
-bool ceni_pool_retire_quietly(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation);
+bool ceni_pool_retire_quietly(ceni_waiters *line, uint64_t pool_id, uint32_t index, uint64_t generation);
 
 /* Errors that several calls have. Check: INVALID, FORKED, or OK. */
 cen_status ceni_pool_check(const cen_pool *pool, const char *call, cen_error *error);
-cen_status ceni_pool_is_closed(const char *name, cen_error *error);
+cen_status ceni_pool_refuse_closed(const char *name, cen_error *error);
 cen_status ceni_pool_misuse(const cen_pool *pool, const char *what, cen_error *error);
 
 #endif

@@ -106,7 +106,7 @@ void ceni_exit_opened(const cen_pool *pool);
 void ceni_chores_init(cen_pool *pool);
 
 /* Writes into `call` how many helpers there is work for. Every event that makes work ends here, or in the pump. */
-void ceni_chores_plan_locked(cen_pool *pool, ceni_call *call);
+void ceni_chores_plan_locked(cen_pool *pool, ceni_followup *call);
 
 /* The last call of the driver has succeeded, or failed or takes too long: which pools' calls go first at the runtime's limit. */
 void ceni_chores_prove(cen_pool *pool, bool succeeded);
@@ -134,7 +134,7 @@ void ceni_chores_checked(cen_pool *pool, uint32_t index, uint64_t generation, ce
 void ceni_chores_test(cen_pool *pool, uint32_t index);
 
 /* What the driver said about a failure, or the code's own sentence. */
-const char *ceni_outcome_words(const ceni_outcome *how);
+const char *ceni_outcome_words(const ceni_call_outcome *how);
 
 /* Whether a test that is queued now can begin at once: if the driver blocks, whether a helper is left for it. */
 bool ceni_chores_may_test_locked(const cen_pool *pool);
@@ -148,7 +148,7 @@ void ceni_checks_add(ceni_checks *checks, uint32_t index, int64_t took_ns, const
 bool ceni_chores_works(cen_pool *pool, ceni_slot *slot, ceni_checks *checks);
 
 /* The call with that slot is over: what follows, whoever made it, and however long ago. The last: another may begin. */
-void ceni_chores_follow(cen_pool *pool, ceni_chore chore, uint32_t index, const ceni_outcome *how);
+void ceni_chores_follow(cen_pool *pool, ceni_chore chore, uint32_t index, const ceni_call_outcome *how);
 void ceni_chores_replan(cen_pool *pool, ceni_chore done);
 
 /* ---- queues.c: slots that wait for a helper ------------------------------------------------- */
@@ -169,7 +169,7 @@ bool ceni_trust_needs_test(const cen_pool *pool, bool pending);
 
 /* For one who cannot test: takes what is idle and need not be tested. If there are only others, one of them is put to
  * the test, unless as many are as wait, and newcomers; whoever waits gets it when it has passed. */
-bool ceni_trust_take_locked(cen_pool *pool, uint32_t hint, uint32_t newcomers, ceni_grant *out, ceni_call *call);
+bool ceni_trust_take_locked(cen_pool *pool, uint32_t hint, uint32_t newcomers, ceni_grant *out, ceni_followup *call);
 
 /* One was found broken, or failed its test: what is idle now may be, too, and is tested before it is lent. */
 void ceni_trust_shaken(cen_pool *pool);
@@ -206,8 +206,8 @@ void ceni_checkups_send_away(cen_pool *pool);
 
 /* The opening in that place has ended, or, for the second, takes too long: the gate is told, of each once, and
  * how it changed is answered for the event stream. */
-ceni_opening_events ceni_opening_ended_locked(cen_pool *pool, uint32_t index, int64_t began, const ceni_outcome *how,
-                                              const cen_error *why);
+ceni_opening_events ceni_opening_ended_locked(cen_pool *pool, uint32_t index, int64_t began,
+                                              const ceni_call_outcome *how, const cen_error *why);
 ceni_opening_events ceni_opening_overdue_locked(cen_pool *pool, uint32_t index, const cen_error *why);
 
 /* Tells the event stream how an opening went. */
@@ -261,7 +261,7 @@ void ceni_later_cancel_all(cen_pool *pool);
 void ceni_keeper_init(cen_pool *pool);
 
 /* Plans when the keeper is to come next, and writes it into `call`. */
-void ceni_keeper_plan_locked(cen_pool *pool, ceni_call *call);
+void ceni_keeper_plan_locked(cen_pool *pool, ceni_followup *call);
 
 /* After a time of calm an object is new, or out again: rounds go on. */
 void ceni_keeper_nudge(cen_pool *pool);

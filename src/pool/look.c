@@ -35,7 +35,7 @@
  * [V5] shifts  | load of shifts | seq_cst | O6 in places.c | whether a slot was emptied or filled between the metrics | a slot is taken for unchanged that was not
  */
 #include "base/error.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "sync/future.h"
 
@@ -82,14 +82,14 @@ static void read_filled_locked(cen_pool *pool, uint32_t chunks, uint32_t reach)
 static void count_state(cen_pool_stats *s, ceni_slot_state state)
 {
     switch (state) {
-    case CENI_IDLE: s->idle++; break;
-    case CENI_HELD: s->held++; break;
-    case CENI_REVOKING:
-    case CENI_REVOKED: s->revoked++; break;
-    case CENI_OPENING: s->opening++; break;
-    case CENI_EMPTY: s->vacant++; break;
-    case CENI_RESETTING: s->resetting++; break;
-    case CENI_TESTING: s->testing++; break;
+    case CENI_SLOT_IDLE: s->idle++; break;
+    case CENI_SLOT_HELD: s->held++; break;
+    case CENI_SLOT_REVOKING:
+    case CENI_SLOT_REVOKED: s->revoked++; break;
+    case CENI_SLOT_OPENING: s->opening++; break;
+    case CENI_SLOT_EMPTY: s->vacant++; break;
+    case CENI_SLOT_RESETTING: s->resetting++; break;
+    case CENI_SLOT_TESTING: s->testing++; break;
     default: s->closing++; break; /* on its way out */
     }
 }
@@ -103,7 +103,7 @@ static void read_second(cen_pool *pool, uint32_t chunks, uint32_t first, uint32_
         for (uint32_t at = 0; at < end; at++) {
             uint64_t word = read_word(&chunk->slots[at]), generation = ceni_word_generation(word);
             ceni_slot_state state = ceni_word_state(word);
-            bool out = state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
+            bool out = state == CENI_SLOT_HELD || state == CENI_SLOT_REVOKING || state == CENI_SLOT_REVOKED;
             bool filled = ceni_map_copied(chunk->seen_filled, at);
             s->taken += filled ? generation : 0;
             s->ended += filled ? generation - out : 0;
@@ -175,16 +175,16 @@ static bool read_once(cen_pool *pool, metric how, cen_pool_stats *s)
     bool locked = how == READ_LOCKED;
     int64_t now = ceni_clock_now();
     uint64_t shifts = ceni_load_seq_cst(&pool->shifts); /* [V5] */
-    if (locked) ceni_line_lock(pool->line);
+    if (locked) ceni_waiters_lock(pool->line);
     uint32_t chunks = ceni_chunk_count(pool), first = ceni_place_reach(pool), reach;
     read_first(pool, chunks, first);
-    if (!locked) ceni_line_lock(pool->line);
+    if (!locked) ceni_waiters_lock(pool->line);
     reach = ceni_place_reach(pool) > first ? ceni_place_reach(pool) : first;
     read_filled_locked(pool, chunks, reach);
     read_tally_locked(pool, now, s);
-    if (!locked) ceni_line_unlock(pool->line);
+    if (!locked) ceni_waiters_unlock(pool->line);
     read_second(pool, chunks, first, reach, how, s);
-    if (locked) ceni_line_unlock(pool->line);
+    if (locked) ceni_waiters_unlock(pool->line);
     return locked || ceni_load_seq_cst(&pool->shifts) == shifts; /* [V5] */
 }
 
@@ -239,7 +239,7 @@ static bool is_never_lent(ceni_slot *slot, uint64_t word, int64_t *since)
 {
     *since = ceni_load_relaxed(&slot->opened_at);                /* came with the word; carries nothing */
     uint64_t first = ceni_load_relaxed(&slot->first_generation); /* likewise; carries nothing */
-    return ceni_word_state(word) == CENI_IDLE && ceni_word_generation(word) == first && *since != 0;
+    return ceni_word_state(word) == CENI_SLOT_IDLE && ceni_word_generation(word) == first && *since != 0;
 }
 
 /* Since when exactly the lease that the word tells is held, or has been over, if that is known: its note is that lease's
@@ -247,9 +247,9 @@ static bool is_never_lent(ceni_slot *slot, uint64_t word, int64_t *since)
 static bool is_exact(const cen_pool *pool, ceni_slot *slot, uint64_t word, int64_t *since)
 {
     uint64_t generation = ceni_word_generation(word);
-    bool idle = ceni_word_state(word) == CENI_IDLE;
+    bool idle = ceni_word_state(word) == CENI_SLOT_IDLE;
     if (is_never_lent(slot, word, since)) return true;
-    if (!ceni_use_is_timed(pool, generation) || !(idle || ceni_word_state(word) == CENI_HELD)) return false;
+    if (!ceni_use_is_timed(pool, generation) || !(idle || ceni_word_state(word) == CENI_SLOT_HELD)) return false;
     bool timed = ceni_slot_is_timed(ceni_load_acquire(&slot->note), generation); /* [V2] */
     *since = ceni_load_acquire(&slot->since);                                    /* [V2] */
     bool ended = *since < 0;
@@ -261,8 +261,8 @@ static bool is_exact(const cen_pool *pool, ceni_slot *slot, uint64_t word, int64
 static int64_t age_of(const cen_pool *pool, ceni_slot *slot, uint64_t word, bool *exact)
 {
     int64_t from;
-    bool revoked = ceni_word_state(word) == CENI_REVOKING || ceni_word_state(word) == CENI_REVOKED;
-    if (revoked) word = ceni_word(ceni_word_generation(word), CENI_HELD); /* the same lease, and still out */
+    bool revoked = ceni_word_state(word) == CENI_SLOT_REVOKING || ceni_word_state(word) == CENI_SLOT_REVOKED;
+    if (revoked) word = ceni_word(ceni_word_generation(word), CENI_SLOT_HELD); /* the same lease, and still out */
     *exact = is_exact(pool, slot, word, &from);
     if (!*exact) {
         if (ceni_load_acquire(&slot->met) != word) return 0; /* [V4] */
@@ -275,13 +275,13 @@ static int64_t age_of(const cen_pool *pool, ceni_slot *slot, uint64_t word, bool
 static cen_slot_state shown_state(ceni_slot_state state)
 {
     switch (state) {
-    case CENI_IDLE: return CEN_SLOT_IDLE;
-    case CENI_HELD: return CEN_SLOT_HELD;
-    case CENI_REVOKING:
-    case CENI_REVOKED: return CEN_SLOT_REVOKED;
-    case CENI_RESETTING: return CEN_SLOT_RESETTING;
-    case CENI_TESTING: return CEN_SLOT_TESTING;
-    case CENI_OPENING: return CEN_SLOT_OPENING;
+    case CENI_SLOT_IDLE: return CEN_SLOT_IDLE;
+    case CENI_SLOT_HELD: return CEN_SLOT_HELD;
+    case CENI_SLOT_REVOKING:
+    case CENI_SLOT_REVOKED: return CEN_SLOT_REVOKED;
+    case CENI_SLOT_RESETTING: return CEN_SLOT_RESETTING;
+    case CENI_SLOT_TESTING: return CEN_SLOT_TESTING;
+    case CENI_SLOT_OPENING: return CEN_SLOT_OPENING;
     default: return CEN_SLOT_CLOSING; /* also one that came back while its interrupt was running */
     }
 }
@@ -331,11 +331,12 @@ bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_object_view *out)
     for (int i = 0; i < METRICS; i++) {
         uint64_t word = ceni_word_bare(ceni_slot_word(slot));
         ceni_slot_state state = ceni_word_state(word);
-        if (state == CENI_EMPTY) return false;
+        if (state == CENI_SLOT_EMPTY) return false;
         *out = (cen_object_view){
             .size = sizeof *out, .index = index, .generation = ceni_word_generation(word), .state = shown_state(state)};
         bool whole = read_holder(pool, slot, word, out);
-        bool comes_or_goes = state == CENI_OPENING || state == CENI_CLOSING; /* then the slot may have no object */
+        bool comes_or_goes =
+            state == CENI_SLOT_OPENING || state == CENI_SLOT_CLOSING; /* then the slot may have no object */
         exists = out->object || !comes_or_goes;
         if (whole) break;
     }
@@ -350,7 +351,7 @@ bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_object_view *out)
 /* In the order in which a slot comes to be in what is marked. */
 static uint64_t rank_of_mark(uint64_t word)
 {
-    return ceni_word(ceni_word_generation(word), ceni_word_state(word) == CENI_IDLE ? 2 : word != 0);
+    return ceni_word(ceni_word_generation(word), ceni_word_state(word) == CENI_SLOT_IDLE ? 2 : word != 0);
 }
 
 static void raise_met_at(ceni_slot *slot, int64_t now)
@@ -391,7 +392,7 @@ void ceni_slots_meet_holders(cen_pool *pool)
     uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         uint64_t word = ceni_word_at(pool, index);
-        if (ceni_word_state(word) == CENI_HELD) meet(pool, ceni_slot_at(pool, index), ceni_word_bare(word));
+        if (ceni_word_state(word) == CENI_SLOT_HELD) meet(pool, ceni_slot_at(pool, index), ceni_word_bare(word));
     }
 }
 
@@ -414,7 +415,7 @@ cen_status cen_pool_holders_sized(cen_pool *pool, cen_object_view *holdings, siz
     for (uint32_t index = 0; index < places; index++) {
         cen_object_view holding;
         if (!ceni_slot_holding(pool, index, &holding) || holding.state == CEN_SLOT_IDLE) continue;
-        meet(pool, ceni_slot_at(pool, index), ceni_word(holding.generation, CENI_HELD));
+        meet(pool, ceni_slot_at(pool, index), ceni_word(holding.generation, CENI_SLOT_HELD));
         if (count < room) put_holding(holdings, size, count, &holding);
         count++;
     }

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/plant.h"
 #include "base/statics.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/deadline.h"
 #include "port/port.h"
 
@@ -85,9 +85,9 @@ cen_status ceni_pool_need_timekeeper(cen_pool *pool)
 static void close_opened(cen_pool *pool, uint32_t end)
 {
     for (uint32_t index = end; index > 0; index--) {
-        ceni_line_lock(pool->line);
+        ceni_waiters_lock(pool->line);
         bool ours = ceni_idle_withdraw_locked(pool, index - 1, ceni_slot_generation(pool, index - 1));
-        ceni_line_unlock(pool->line);
+        ceni_waiters_unlock(pool->line);
         if (ours && pool->calls.close_async) ceni_place_end(pool, index - 1, "another could not be opened");
         else if (ours) ceni_place_end_here(pool, index - 1);
     }
@@ -95,9 +95,9 @@ static void close_opened(cen_pool *pool, uint32_t end)
 
 static bool claim(cen_pool *pool, uint32_t *index)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool claimed = ceni_place_claim_for_adopted_locked(pool, index);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return claimed;
 }
 
@@ -108,8 +108,8 @@ static cen_status open_all(cen_pool *pool, cen_error *error)
     for (uint32_t made = 0; made < max && claim(pool, &index); made++) {
         cen_status status = ceni_place_open(pool, index, error);
         if (status != CEN_OK) {
-            ceni_line_lock(pool->line);
-            ceni_place_vacate_locked(pool, index, CENI_OPENING);
+            ceni_waiters_lock(pool->line);
+            ceni_place_vacate_locked(pool, index, CENI_SLOT_OPENING);
             if (!ceni_planted(eager_without_rollback)) close_opened(pool, made);
             return status;
         }
@@ -137,20 +137,20 @@ static cen_status call_init(cen_pool *pool, cen_error *error)
 
 void ceni_pool_start_keeping(cen_pool *pool)
 {
-    ceni_call call = {.more = false};
-    ceni_line_lock(pool->line);
+    ceni_followup call = {.more = false};
+    ceni_waiters_lock(pool->line);
     ceni_keeper_plan_locked(pool, &call);
-    ceni_line_unlock(pool->line);
-    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    ceni_waiters_unlock(pool->line);
+    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
 }
 
 void ceni_pool_set_up(cen_pool *pool)
 {
     ceni_keeper_init(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_settings_apply_locked(pool);
     ceni_places_counted_locked(pool);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
 }
 
 void ceni_pool_enlist(cen_pool *pool)
@@ -176,11 +176,11 @@ static cen_status start(cen_pool *pool, cen_error *error)
 /* The pool is nobody's yet; but its alarm may have been set by an opening that failed. */
 static void undo(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
-    ceni_line_mark_locked(pool->line, 0, CENI_CTL_CLOSED);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_lock(pool->line);
+    ceni_waiters_mark_locked(pool->line, 0, CENI_CTL_CLOSED);
+    ceni_waiters_unlock(pool->line);
     ceni_keeper_retire(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->freed = true;
     pool->hands++;
     ceni_hand_drop_locked(pool);
@@ -206,7 +206,7 @@ cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out, cen_err
     ceni_pool_furnish(pool, ceni_pool_number(), chunk);
     pool->times = ceni_times_make(o.allocator);
     if (!pool->times) goto undo_slots;
-    pool->line = ceni_line_lend(pool, pool->id);
+    pool->line = ceni_waiters_lend(pool, pool->id);
     if (!pool->line) goto undo_times;
     status = start(pool, error);
     if (status != CEN_OK) {

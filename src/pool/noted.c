@@ -16,7 +16,8 @@
  *  N1 Unless `lost`, each lease that the thread has attached is in the slot of one of its hints or notes. Two ways lead to such a
  *     lease: a quick take, of a slot that is a hint, and what calls ceni_note_slot, before the lease is counted.
  *  N2 Notes are forgotten only while the thread's count says that it holds nothing, or if the slot is not the thread's.
- *  N3 A note keeps no memory. The struct and the line of a freed pool stay mapped (heads.c, lines.c), and the pool is read only
+ *  N3 A note keeps no memory. The struct and the line of a freed pool stay mapped (heads.c, waiters_memory.c), and the pool
+ * is read only
  *     with a hand on it, which is taken under the lock of its line, if the line is still that pool's.
  *
  * What tasks hold is not noted: a task ends on any thread. A task's take that replaces a hint of a thread makes that `lost`.
@@ -24,7 +25,7 @@
  * Tested by tests/unit/pool/noted_test.c.
  */
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 enum { NOTES = 8 };
@@ -66,18 +67,18 @@ static bool hold(const noted *one)
 {
     cen_pool *pool = one->pool;
     if (!pool || !ceni_pool_is_ours(pool)) return false;
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     if (!line) return false;
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     bool same = line->pool == pool && (uint32_t)line->pool_id == one->note >> 32;
     if (same) pool->hands++;
-    ceni_line_unlock(line);
+    ceni_waiters_unlock(line);
     return same;
 }
 
 static void drop(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_hand_drop_locked(pool);
 }
 

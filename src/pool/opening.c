@@ -29,7 +29,7 @@
  * [K4] done | store of met | release | V4 in look.c | that nobody has met this object yet | a new object has the age of the one before it in its slot
  */
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 void ceni_opening_done(cen_pool *pool, ceni_slot *slot, int64_t now)
@@ -85,8 +85,8 @@ void ceni_opening_begins_locked(cen_pool *pool)
     ceni_gate_begin(&pool->gate, &pool->options, ceni_pool_now(pool), others_locked(pool, true), serves_locked(pool));
 }
 
-ceni_opening_events ceni_opening_ended_locked(cen_pool *pool, uint32_t index, int64_t began, const ceni_outcome *how,
-                                              const cen_error *why)
+ceni_opening_events ceni_opening_ended_locked(cen_pool *pool, uint32_t index, int64_t began,
+                                              const ceni_call_outcome *how, const cen_error *why)
 {
     bool told = was_overdue_locked(pool, index);
     ceni_opening_events events = {.failures = 0};
@@ -208,7 +208,7 @@ ceni_pool_waiter *ceni_opening_vain_waiter_locked(const cen_pool *pool)
 int64_t ceni_opening_hope_ends_locked(const cen_pool *pool)
 {
     bool hopes = pool->gate.breaker != CEN_BREAKER_CLOSED && pool->options.breaker_wait_ns != CEN_OFF;
-    if (!hopes || pool->paused || !ceni_line_first_locked(pool->line)) return CENI_FOREVER;
+    if (!hopes || pool->paused || !ceni_waiters_first_locked(pool->line)) return CENI_FOREVER;
     if (ceni_planted(hope_has_no_end) || ceni_planted(failed_open_wakes_nobody)) return CENI_FOREVER;
     return comes_only_by_opening_locked(pool) ? hope_ends_locked(pool) : CENI_FOREVER;
 }

@@ -46,7 +46,7 @@
 #include "base/alloc.h"
 #include "base/plant.h"
 #include "base/statics.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "sync/future.h"
 
@@ -213,7 +213,7 @@ static bool move_locked(cen_pool *pool, ceni_orphan *orphan)
     if (pool->freed) return false;
     if (early) count_locked(pool, 1);
     if (!ceni_planted(orphan_shown_late)) show(orphan); /* F6 */
-    bool moved = ceni_slot_move(slot, generation, CENI_REVOKING, CENI_CLOSING);
+    bool moved = ceni_slot_move(slot, generation, CENI_SLOT_REVOKING, CENI_SLOT_CLOSING);
     if (moved != early) count_locked(pool, moved ? 1 : UINT32_MAX); /* UINT32_MAX: one less */
     if (!moved) return false;
     ceni_list_push_back(&pool->orphans, &orphan->link);
@@ -229,8 +229,8 @@ static bool move_locked(cen_pool *pool, ceni_orphan *orphan)
 static void close_in_place(cen_pool *pool, uint32_t index, uint64_t generation, const char *why)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    while (!ceni_slot_move(slot, generation, CENI_REVOKING, CENI_CLOSING) &&
-           !ceni_slot_move(slot, generation, CENI_RETURNED, CENI_CLOSING))
+    while (!ceni_slot_move(slot, generation, CENI_SLOT_REVOKING, CENI_SLOT_CLOSING) &&
+           !ceni_slot_move(slot, generation, CENI_SLOT_RETURNED, CENI_SLOT_CLOSING))
         continue; /* a give moves it once: from the first to the second */
     ceni_use_ends(pool, slot, generation);
     ceni_revoked_is_back(pool);
@@ -240,10 +240,11 @@ static void close_in_place(cen_pool *pool, uint32_t index, uint64_t generation, 
 /* Keeps the place until the give; false if that has come, or the pool was freed. */
 static bool keep(cen_pool *pool, uint32_t index, uint64_t generation, ceni_loss loss)
 {
-    ceni_line_lock(pool->line);
-    bool kept = !pool->freed && ceni_slot_move(ceni_slot_at(pool, index), generation, CENI_REVOKING, CENI_REVOKED);
+    ceni_waiters_lock(pool->line);
+    bool kept =
+        !pool->freed && ceni_slot_move(ceni_slot_at(pool, index), generation, CENI_SLOT_REVOKING, CENI_SLOT_REVOKED);
     pool->tally.orphaned += kept && loss == CENI_LOST_BY_HOLDER;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return kept;
 }
 
@@ -255,13 +256,13 @@ ceni_parted ceni_orphan_part(cen_pool *pool, uint32_t index, uint64_t generation
     if (orphan) {
         describe(orphan, pool, index, generation, loss);
         call_abandon(pool, object_of(orphan));
-        ceni_line_lock(pool->line);
+        ceni_waiters_lock(pool->line);
         if (move_locked(pool, orphan)) {
             ceni_place_ended_locked(pool, index);
             if (ceni_planted(orphan_shown_late)) show(orphan);
             return CENI_PARTED_FREED;
         }
-        ceni_line_unlock(pool->line);
+        ceni_waiters_unlock(pool->line);
         discard(orphan);
     }
     close_in_place(pool, index, generation, "its holder gave it back while it was taken away, or the pool was freed");
@@ -280,17 +281,17 @@ static void end(ceni_orphan *orphan)
 {
     cen_pool *pool = orphan->pool;
     discard(orphan);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_hand_drop_locked(pool);
 }
 
 static void start_close(cen_pool *pool, ceni_orphan *orphan)
 {
     void *object = object_of(orphan); /* now: the record may be another's once the ticket is there */
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_list_push_back(&pool->parting, &orphan->link);
     cen_ticket ticket = ceni_later_ticket_locked(pool, &orphan->ticket);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_later_close_orphan(pool, object, ticket);
 }
 
@@ -344,14 +345,14 @@ bool ceni_orphan_given(cen_pool *pool, const ceni_slot *slot, uint64_t generatio
 {
     /* [F2] the word was read before; carries nothing itself */
     if (ceni_load_relaxed(&pool->orphan_count) == 0) return false;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_orphan *orphan = find_locked(pool, slot, generation);
     if (orphan) claim_locked(pool, orphan);
     if (orphan && ceni_planted(orphan_given_twice)) {
         ceni_list_push_back(&pool->orphans, &orphan->link);
         count_locked(pool, 1);
     }
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (!orphan) return false;
     *note = note_of(orphan);
     uint32_t index = index_of(orphan);
@@ -381,11 +382,11 @@ void ceni_orphan_closed(ceni_orphan *orphan)
 
 static ceni_orphan *claim_first(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_list *first = ceni_list_first(&pool->orphans);
     ceni_orphan *orphan = first ? CENI_LIST_ENTRY(first, ceni_orphan, link) : NULL;
     if (orphan) claim_locked(pool, orphan);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return orphan;
 }
 
@@ -397,7 +398,7 @@ void ceni_orphans_end(cen_pool *pool)
     uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         uint64_t word = ceni_word_at(pool, index), generation = ceni_word_generation(word);
-        if (ceni_word_state(word) == CENI_REVOKED && ceni_holder_has_ended(ceni_slot_at(pool, index), generation))
+        if (ceni_word_state(word) == CENI_SLOT_REVOKED && ceni_holder_has_ended(ceni_slot_at(pool, index), generation))
             ceni_slot_take_back(pool, index, generation);
     }
 }
@@ -408,7 +409,7 @@ size_t ceni_orphans_list(cen_pool *pool, size_t skip, ceni_orphan_seen *seen, si
 {
     size_t count = 0;
     int64_t now = ceni_pool_now(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     for (ceni_list *at = pool->orphans.next; at != &pool->orphans && count < room; at = at->next) {
         if (skip > 0) {
             skip--;
@@ -423,6 +424,6 @@ size_t ceni_orphans_list(cen_pool *pool, size_t skip, ceni_orphan_seen *seen, si
                                            .loss = orphan->loss,
                                            .ago_ns = now - orphan->since};
     }
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return count;
 }

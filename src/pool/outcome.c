@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/deadline.h"
 #include "port/port.h"
 #include "sync/future.h"
@@ -36,7 +36,7 @@ void ceni_giving_succeed(cen_future *giving)
     ceni_future_complete(giving);
 }
 
-void ceni_giving_fail(cen_future *giving, const char *name, const char *why, const ceni_outcome *how)
+void ceni_giving_fail(cen_future *giving, const char *name, const char *why, const ceni_call_outcome *how)
 {
     const cen_error *said = how ? how->said : NULL;
     const char *words = how ? ceni_outcome_words(how) : "";
@@ -94,22 +94,22 @@ cen_close_op *ceni_closing_claim_locked(cen_pool *pool)
 void ceni_closing_tell(cen_pool *pool, cen_close_op *closing)
 {
     cen_close_report report = {.size = sizeof(cen_close_report), .waiting = closing->waiting_, .idle = closing->idle_};
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_close_count_locked(pool, &report);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     closing->future.status = ceni_close_answer(pool, &report, closing->future.error);
     if (closing->report) cen_sized_write(closing->report, &report, sizeof report);
     if (!ceni_planted(close_keeps_its_alarm)) ceni_keeper_retire(pool); /* its deadline need not be kept any more */
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_hand_drop_locked(pool);
     ceni_future_complete(&closing->future);
 }
 
 void ceni_closing_pass(cen_pool *pool, int64_t now)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     cen_close_op *closing = now >= pool->closing_at || now == CENI_FOREVER ? ceni_closing_claim_locked(pool) : NULL;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (!closing) return;
     ceni_close_revoke_all(pool);
     ceni_closing_tell(pool, closing);
@@ -118,18 +118,18 @@ void ceni_closing_pass(cen_pool *pool, int64_t now)
 /* From now on the last that goes, or the keeper, tells. */
 static void leave_it_to_others(cen_pool *pool, cen_close_op *closing, int64_t moment)
 {
-    ceni_call call = {.more = false};
-    ceni_line_lock(pool->line);
+    ceni_followup call = {.more = false};
+    ceni_waiters_lock(pool->line);
     bool over = pool->live == 0, freed = pool->freed; /* by one who was told that it is closed */
     if (!over && !freed) {
         pool->closing = closing;
         pool->closing_at = moment;
         ceni_keeper_plan_locked(pool, &call);
     }
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (freed) ceni_close_revoke_all(pool);
     if (over || freed) ceni_closing_tell(pool, closing);
-    else ceni_line_make_call(pool->line, pool->id, pool, &call);
+    else ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
 }
 
 cen_status cen_pool_close_async(cen_pool *pool, cen_deadline deadline, cen_close_op *closing)
@@ -147,14 +147,14 @@ cen_status cen_pool_close_async(cen_pool *pool, cen_deadline deadline, cen_close
     bool waits = moment != CENI_FOREVER && !ceni_deadline_is_now(deadline);
     if (waits) status = ceni_pool_need_timekeeper(pool);
     if (status != CEN_OK) return status;
-    if (!ceni_close_mark(pool)) return ceni_pool_is_closed(pool->name, closing->future.error);
+    if (!ceni_close_mark(pool)) return ceni_pool_refuse_closed(pool->name, closing->future.error);
     ceni_future_begin(&closing->future, NULL, pool);
     cen_close_report report = CEN_SIZED(cen_close_report);
     ceni_close_begin(pool, &report);
     closing->waiting_ = report.waiting;
     closing->idle_ = report.idle;
     if (!waits && moment != CENI_FOREVER) ceni_close_revoke_all(pool);
-    ceni_inline here;
+    ceni_inline_run here;
     ceni_inline_begin(&here);
     if (waits || moment == CENI_FOREVER) {
         leave_it_to_others(pool, closing, moment);

@@ -22,7 +22,7 @@
  */
 #include "base/alloc.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 enum { MOST_EXPIRED = 64 }; /* without dropping the lock */
@@ -47,17 +47,17 @@ static struct ceni_patience *make(cen_pool *pool)
 
 cen_status ceni_patience_need(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool there = pool->patient;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     cen_status status = there ? CEN_OK : ceni_pool_need_timekeeper(pool);
     if (there || status != CEN_OK) return status;
     struct ceni_patience *made = make(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     struct ceni_patience *unused = pool->patient ? made : NULL; /* another was first */
     if (!pool->patient) pool->patient = made;
     there = pool->patient;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (unused) ceni_free(pool->allocator, unused, sizeof *unused, _Alignof(struct ceni_patience));
     return there ? CEN_OK : CEN_NO_MEMORY;
 }
@@ -81,17 +81,17 @@ int64_t ceni_patience_next_locked(const cen_pool *pool)
     return pool->patient ? pool->patient->next : CENI_FOREVER;
 }
 
-void ceni_patience_pass_locked(cen_pool *pool, int64_t now, ceni_call *call)
+void ceni_patience_pass_locked(cen_pool *pool, int64_t now, ceni_followup *call)
 {
     struct ceni_patience *patient = pool->patient;
     if (!patient || patient->next > now) return;
     ceni_wheel_advance(&patient->wheel, now, &patient->expired);
     call->status = CEN_TIMEOUT;
     for (unsigned count = 0; count < MOST_EXPIRED; count++) {
-        ceni_timer *timer = ceni_timer_take(&patient->expired);
+        ceni_wheel_timer *timer = ceni_timer_take(&patient->expired);
         if (!timer) break;
         pool->tally.timed_out++;
-        ceni_line_drop_locked(pool, CENI_LIST_ENTRY(timer, ceni_pool_waiter, timer), CENI_WAIT_EXPIRED, call);
+        ceni_waiters_drop_locked(pool, CENI_LIST_ENTRY(timer, ceni_pool_waiter, timer), CENI_WAIT_EXPIRED, call);
     }
     bool all = ceni_list_empty(&patient->expired) || ceni_planted(some_expired_forgotten);
     patient->next = all ? ceni_wheel_next(&patient->wheel) : now;

@@ -8,46 +8,46 @@
  * same thread goes on until nothing more is due, in a loop.
  *
  * Order table
- * [A1] opened | load of ctl after the slot's word | seq_cst | L1 in line.c | whether the pool was closed meanwhile | an object stays idle in a closed pool
+ * [A1] opened | load of ctl after the slot's word | seq_cst | L1 in waiters.c | whether the pool was closed meanwhile | an object stays idle in a closed pool
  */
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
-cen_status ceni_line_ask(cen_pool *pool, ceni_pool_waiter *waiter)
+cen_status ceni_waiters_ask(cen_pool *pool, ceni_pool_waiter *waiter)
 {
     int64_t now = ceni_clock_now();
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
-    if (!closed) ceni_line_join_locked(pool, waiter, now);
-    ceni_line_unlock(pool->line);
+    if (!closed) ceni_waiters_join_locked(pool, waiter, now);
+    ceni_waiters_unlock(pool->line);
     if (closed) return CEN_CLOSED;
-    ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+    ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
     return CEN_OK;
 }
 
 /* The opening failed: the pending waiter that is first hears why. */
-static void fail_first_locked(cen_pool *pool, const cen_error *why, ceni_call *call)
+static void fail_first_locked(cen_pool *pool, const cen_error *why, ceni_followup *call)
 {
-    ceni_pool_waiter *first = ceni_line_first_locked(pool->line);
+    ceni_pool_waiter *first = ceni_waiters_first_locked(pool->line);
     if (!first || !first->pending) return;
     pool->tally.failed++;
     if (first->error) *first->error = *why;
     first->error = NULL; /* all is said */
     first->code = why->code;
-    ceni_line_drop_first_locked(pool, CENI_WAIT_SENT_AWAY, call);
+    ceni_waiters_drop_first_locked(pool, CENI_WAIT_SENT_AWAY, call);
 }
 
 static void opened_in_vain(cen_pool *pool, uint32_t index, const cen_error *why)
 {
-    ceni_call call = {.status = why->status};
-    ceni_line *line = pool->line;
+    ceni_followup call = {.status = why->status};
+    ceni_waiters *line = pool->line;
     uint64_t id = pool->id;
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     pool->opening_for_pending -= !ceni_planted(vain_opening_counts_on);
     fail_first_locked(pool, why, &call);
-    ceni_place_vacate_quietly_locked(pool, index, CENI_OPENING);
-    ceni_line_make_call(line, id, pool, &call); /* has to do with the pool only if it has a hand on it */
+    ceni_place_vacate_quietly_locked(pool, index, CENI_SLOT_OPENING);
+    ceni_waiters_follow_up(line, id, pool, &call); /* has to do with the pool only if it has a hand on it */
 }
 
 static void end_reloaded(cen_pool *pool, uint32_t index)
@@ -62,22 +62,23 @@ static void end_reloaded(cen_pool *pool, uint32_t index)
 void ceni_pending_open(cen_pool *pool, uint32_t index)
 {
     cen_error error;
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     uint64_t id = pool->id, generation = ceni_slot_generation(pool, index);
     bool refused = ceni_load_relaxed(&line->ctl) & CENI_CTL_CLOSED; /* before a call that is in vain; carries nothing */
-    cen_status status = refused ? ceni_pool_is_closed(pool->name, &error) : ceni_place_open(pool, index, &error);
+    cen_status status = refused ? ceni_pool_refuse_closed(pool->name, &error) : ceni_place_open(pool, index, &error);
     if (status != CEN_OK) {
         opened_in_vain(pool, index, &error);
         return;
     }
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     pool->opening_for_pending--;
     pool->opening--;
-    bool published = ceni_idle_publish_locked(pool, index, generation, CENI_OPENING);
-    bool ends = !published && ceni_slot_move(ceni_slot_at(pool, index), generation, CENI_OPENING, CENI_CLOSING);
+    bool published = ceni_idle_publish_locked(pool, index, generation, CENI_SLOT_OPENING);
+    bool ends =
+        !published && ceni_slot_move(ceni_slot_at(pool, index), generation, CENI_SLOT_OPENING, CENI_SLOT_CLOSING);
     if (ends) ceni_place_leaves_locked(pool);
     else ceni_places_counted_locked(pool);
-    ceni_line_unlock(line);
+    ceni_waiters_unlock(line);
     if (ends) {
         end_reloaded(pool, index);
         return;

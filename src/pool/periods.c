@@ -9,7 +9,7 @@
  * seen, but not sooner than a part of the jitter later: a million objects have
  * no more rounds than a few.
  */
-#include "pool/inside.h"
+#include "pool/internal.h"
 
 enum {
     SHORTEST_PERIOD_NS = 1000000,

@@ -18,7 +18,7 @@
  * [O3] opened  | store of the object | release | the word's cas that follows; visitors' loads | the object's bytes | a visitor sees an object half made
  * [O5] lend    | cas of the word   | seq_cst | every other change of it | that it is held | nothing alone: one order for all changes of a word is easier to argue
  * [O6] claim, vacate | add to shifts | seq_cst | V5 in look.c | that a slot was emptied or filled, though its word may look as before | two readings take a slot for unchanged that was not
- * [O7] end    | load of ctl        | seq_cst | L1 in line.c | whether anybody waits, after the surplus ended | one who joined in the surplus sleeps beside an idle object while another is closed
+ * [O7] end    | load of ctl        | seq_cst | L1 in waiters.c | whether anybody waits, after the surplus ended | one who joined in the surplus sleeps beside an idle object while another is closed
  * [O4] turns   | add               | acq_rel | C2 in close.c | that nothing is left | nothing: the lock follows; kept for the futex's sake
  */
 #include <stdio.h>
@@ -27,7 +27,7 @@
 #include "base/error.h"
 #include "base/plant.h"
 #include "base/probe.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "sync/future.h"
 
@@ -84,7 +84,7 @@ void ceni_places_counted_locked(cen_pool *pool)
     uint32_t max = ceni_load_relaxed(&pool->max); /* written under this lock; carries nothing */
     ceni_store_seq_cst(&pool->openable, pool->helped ? 0 : ceni_place_room_locked(pool)); /* [O2] */
     uint64_t surplus = pool->live - pool->leaving > max ? CENI_CTL_SURPLUS : 0;
-    ceni_line_mark_locked(pool->line, CENI_CTL_SURPLUS, surplus);
+    ceni_waiters_mark_locked(pool->line, CENI_CTL_SURPLUS, surplus);
 }
 
 /* ---- Claiming --------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ static bool claim_lowest_locked(cen_pool *pool, uint32_t *index)
         ceni_slot_begins_locked(pool, chunk, at);
         ceni_store_relaxed(&chunk->slots[at].opened_at, 0); /* no helper has begun; carries nothing */
         chunk->slots[at].told = CENI_TOLD_NOTHING;
-        ceni_slot_move(&chunk->slots[at], ceni_slot_generation(pool, *index), CENI_EMPTY, CENI_OPENING);
+        ceni_slot_move(&chunk->slots[at], ceni_slot_generation(pool, *index), CENI_SLOT_EMPTY, CENI_SLOT_OPENING);
         pool->live++;
         pool->opening++;
         ceni_add_seq_cst(&pool->shifts, 1); /* [O6] */
@@ -138,12 +138,12 @@ bool ceni_place_claim_for_adopted_locked(cen_pool *pool, uint32_t *index)
 bool ceni_place_claim(cen_pool *pool, uint32_t *index)
 {
     if (ceni_load_seq_cst(&pool->openable) == 0) return false; /* [O1] */
-    ceni_call call = {.more = false};
-    ceni_line_lock(pool->line);
+    ceni_followup call = {.more = false};
+    ceni_waiters_lock(pool->line);
     bool claimed = ceni_place_claim_locked(pool, index);
     /* another may have to be tried beside it */
     if (claimed && pool->gate.failures > 0) ceni_keeper_plan_locked(pool, &call);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (call.alarm) ceni_hand_alarm(pool);
     return claimed;
 }
@@ -176,7 +176,7 @@ static cen_status open_failed(const cen_pool *pool, cen_status status, const cen
                           words);
 }
 
-void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *how, cen_error *error)
+void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_call_outcome *how, cen_error *error)
 {
     cen_error failure;
     ceni_slot *slot = ceni_slot_at(pool, index);
@@ -190,10 +190,10 @@ void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *
     } else {
         open_failed(pool, how->status, how->said, &failure);
     }
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     if (how->status == CEN_OK) ceni_opening_took_locked(pool, now - began);
     ceni_opening_events events = ceni_opening_ended_locked(pool, index, began, how, &failure);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_times_tend(pool);
     if (how->status != CEN_OK && error) *error = failure;
     ceni_opening_tell(pool, index, how->status, events, &failure);
@@ -202,17 +202,17 @@ void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *
 cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error)
 {
     cen_error said;
-    ceni_outcome how = {.said = &said, .began = ceni_pool_now(pool)};
+    ceni_call_outcome how = {.said = &said, .began = ceni_pool_now(pool)};
     how.status = ceni_place_call_open(pool, index, &how.object, &said);
     ceni_place_note_opened(pool, index, &how, error);
     return how.status;
 }
 
-void ceni_place_opened_locked(cen_pool *pool, ceni_call *call)
+void ceni_place_opened_locked(cen_pool *pool, ceni_followup *call)
 {
     pool->opening--;
     ceni_places_counted_locked(pool);
-    if (!ceni_planted(opened_tells_nobody)) ceni_line_pump_locked(pool, CENI_NO_INDEX, call);
+    if (!ceni_planted(opened_tells_nobody)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, call);
 }
 
 void ceni_place_lend(cen_pool *pool, uint32_t index, ceni_grant *out)
@@ -222,7 +222,7 @@ void ceni_place_lend(cen_pool *pool, uint32_t index, ceni_grant *out)
     uint64_t lent;
     do {
         unsigned kept = (unsigned)word & (CENI_LISTED | (ceni_planted(mark_lost_when_lent) ? 0 : CENI_MARKED));
-        lent = ceni_word(ceni_word_generation(word) + 1, CENI_HELD | kept);
+        lent = ceni_word(ceni_word_generation(word) + 1, CENI_SLOT_HELD | kept);
     } while (!ceni_cas_seq_cst(&slot->word, &word, lent)); /* [O5] a searcher may be striking it */
     *out = (ceni_grant){.slot = slot, .generation = ceni_word_generation(lent), .index = index};
 }
@@ -237,10 +237,10 @@ void ceni_place_leaves_locked(cen_pool *pool)
 
 void ceni_revoked_is_back(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->revoked--;
     ceni_place_leaves_locked(pool);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
 }
 
 static void empty_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
@@ -249,14 +249,14 @@ static void empty_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
     ceni_slot *slot = &chunk->slots[index - chunk->first];
     /* the move below carries it */
     if (!ceni_planted(vacated_keeps_its_object)) ceni_store_relaxed(&slot->object, NULL);
-    ceni_slot_move(slot, ceni_slot_generation(pool, index), from, CENI_EMPTY);
+    ceni_slot_move(slot, ceni_slot_generation(pool, index), from, CENI_SLOT_EMPTY);
     ceni_map_set(&chunk->vacant, index - chunk->first);
     ceni_map_clear(&chunk->filled, index - chunk->first);
     ceni_slot_ended_locked(pool, chunk, index - chunk->first);
     pool->live--;
     ceni_add_seq_cst(&pool->shifts, 1); /* [O6] */
-    pool->leaving -= from == CENI_CLOSING;
-    pool->opening -= from == CENI_OPENING && !ceni_planted(failed_open_keeps_its_count);
+    pool->leaving -= from == CENI_SLOT_CLOSING;
+    pool->opening -= from == CENI_SLOT_OPENING && !ceni_planted(failed_open_keeps_its_count);
     ceni_places_counted_locked(pool);
     ceni_shrink_at_locked(pool, chunk, index - chunk->first);
 }
@@ -264,12 +264,12 @@ static void empty_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
 /* Drops the lock. The last of a closed pool wakes the closer, and of a freed one gives the memory back. */
 static void unlock_emptied(cen_pool *pool)
 {
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     bool drained = pool->live == 0 && closed_locked(pool), last = drained && pool->freed && pool->hands == 0;
     cen_close_op *told = drained ? ceni_closing_claim_locked(pool) : NULL; /* has a hand */
     if (drained) ceni_add_acq_rel(&line->turns, 1);                        /* [O4] */
-    if (last) ceni_line_return_locked(line);
-    else ceni_line_unlock(line);
+    if (last) ceni_waiters_return_locked(line);
+    else ceni_waiters_unlock(line);
     if (drained) ceni_futex_wake(&line->turns, UINT32_MAX); /* the line is there for ever */
     if (told) ceni_closing_tell(pool, told);
     if (last) ceni_pool_release(pool);
@@ -283,14 +283,15 @@ void ceni_place_vacate_quietly_locked(cen_pool *pool, uint32_t index, ceni_slot_
 
 void ceni_place_vacate_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
 {
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     uint64_t id = pool->id;
-    ceni_call call = {.more = false};
+    ceni_followup call = {.more = false};
     empty_locked(pool, index, from);
-    ceni_line_hurry_locked(pool);
-    if (!ceni_planted(vacate_tells_nobody)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+    ceni_waiters_hurry_locked(pool);
+    if (!ceni_planted(vacate_tells_nobody)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
     unlock_emptied(pool);
-    ceni_line_make_call(line, id, pool, &call); /* has something to do only if somebody waits: then the pool is there */
+    ceni_waiters_follow_up(line, id, pool,
+                           &call); /* has something to do only if somebody waits: then the pool is there */
 }
 
 /* That a slot leaves may end a surplus, in which nobody in line is served: who waits must not wait for the driver too. */
@@ -298,19 +299,19 @@ static void serve_before_closing(cen_pool *pool)
 {
     uint64_t ctl = ceni_load_seq_cst(&pool->line->ctl); /* [O7] */
     if (ctl >= CENI_CTL_ONE && !ceni_planted(surplus_ends_in_silence))
-        ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+        ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
 }
 
 /* The same for a caller that pumps afterwards. It opens nothing, so it cannot come back here; what is left is the caller's. */
 static void serve_without_opening(cen_pool *pool)
 {
-    ceni_call call = {.never_opens = true};
+    ceni_followup call = {.never_opens = true};
     if (ceni_load_seq_cst(&pool->line->ctl) < CENI_CTL_ONE) return; /* [O7] */
-    ceni_line_lock(pool->line);
-    ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_lock(pool->line);
+    ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
+    ceni_waiters_unlock(pool->line);
     call.more = false;
-    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
 }
 
 static void call_close(cen_pool *pool, uint32_t index)
@@ -334,7 +335,7 @@ static void count_ended_locked(cen_pool *pool, uint32_t index)
 void ceni_place_ended_locked(cen_pool *pool, uint32_t index)
 {
     count_ended_locked(pool, index);
-    ceni_place_vacate_locked(pool, index, CENI_CLOSING);
+    ceni_place_vacate_locked(pool, index, CENI_SLOT_CLOSING);
 }
 
 void ceni_place_call_close(cen_pool *pool, uint32_t index)
@@ -344,7 +345,7 @@ void ceni_place_call_close(cen_pool *pool, uint32_t index)
 
 void ceni_place_ended(cen_pool *pool, uint32_t index)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_place_ended_locked(pool, index);
 }
 
@@ -365,9 +366,9 @@ void ceni_place_end_quietly(cen_pool *pool, uint32_t index, const char *why)
     tell_closed(pool, index, why);
     serve_without_opening(pool);
     call_close(pool, index);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     count_ended_locked(pool, index);
-    ceni_place_vacate_quietly_locked(pool, index, CENI_CLOSING);
+    ceni_place_vacate_quietly_locked(pool, index, CENI_SLOT_CLOSING);
 }
 
 void ceni_place_end(cen_pool *pool, uint32_t index, const char *why)
@@ -378,14 +379,14 @@ void ceni_place_end(cen_pool *pool, uint32_t index, const char *why)
         ceni_place_end_here(pool, index);
         return;
     }
-    ceni_call call = {.more = false};
-    ceni_line *line = pool->line;
+    ceni_followup call = {.more = false};
+    ceni_waiters *line = pool->line;
     uint64_t id = pool->id;
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     ceni_queues_add_locked(pool, CENI_CHORE_CLOSE, ceni_slot_at(pool, index));
     if (!ceni_planted(chore_queued_in_silence)) ceni_chores_plan_locked(pool, &call);
-    ceni_line_unlock(line);
-    ceni_line_make_call(line, id, pool, &call);
+    ceni_waiters_unlock(line);
+    ceni_waiters_follow_up(line, id, pool, &call);
 }
 
 bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from, const char *why)
@@ -394,18 +395,18 @@ bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ce
 }
 
 bool ceni_place_end_failed(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from, const char *why,
-                           const ceni_outcome *how)
+                           const ceni_call_outcome *how)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (!ceni_slot_move(slot, generation, from, CENI_CLOSING)) return false;
-    if (from == CENI_HELD) ceni_use_ends(pool, slot, generation);
+    if (!ceni_slot_move(slot, generation, from, CENI_SLOT_CLOSING)) return false;
+    if (from == CENI_SLOT_HELD) ceni_use_ends(pool, slot, generation);
     cen_future *giving = ceni_giving_claim(slot, generation);
     if (giving) ceni_giving_fail(giving, pool->name, why, how);
-    ceni_line_lock(pool->line);
-    if (from == CENI_OPENING) pool->opening--;
+    ceni_waiters_lock(pool->line);
+    if (from == CENI_SLOT_OPENING) pool->opening--;
     ceni_idle_unlist_locked(slot);
     ceni_place_leaves_locked(pool);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_place_end(pool, index, why);
     /* inline, it may want the place */
     if (giving && !ceni_planted(failed_give_is_not_told)) ceni_future_complete(giving);
@@ -417,20 +418,21 @@ bool ceni_place_end_failed(cen_pool *pool, uint32_t index, uint64_t generation, 
  * pool: a call of the program that is no give, or a hand. */
 void ceni_place_publish_opened(cen_pool *pool, uint32_t index, uint64_t generation)
 {
-    ceni_call call = {.more = false};
-    ceni_line_lock(pool->line);
-    bool published = ceni_idle_publish_locked(pool, index, generation, CENI_OPENING);
+    ceni_followup call = {.more = false};
+    ceni_waiters_lock(pool->line);
+    bool published = ceni_idle_publish_locked(pool, index, generation, CENI_SLOT_OPENING);
     if (published) ceni_place_opened_locked(pool, &call);
-    ceni_line_unlock(pool->line);
-    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    ceni_waiters_unlock(pool->line);
+    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
     if (published) ceni_idle_heed(pool->line, pool->id, index, generation);
-    else ceni_place_end_from(pool, index, generation, CENI_OPENING, "the pool was reloaded while it was opened");
+    else ceni_place_end_from(pool, index, generation, CENI_SLOT_OPENING, "the pool was reloaded while it was opened");
 }
 
 bool ceni_place_return(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    bool told = from == CENI_RESETTING || from == CENI_TESTING; /* then it is the caller's, and until it is another's */
+    bool told = from == CENI_SLOT_RESETTING ||
+                from == CENI_SLOT_TESTING; /* then it is the caller's, and until it is another's */
     cen_future *giving = told ? ceni_giving_claim(slot, generation) : NULL;
     bool over = ceni_idle_offer(pool, index, generation, from) ||
                 ceni_place_end_from(pool, index, generation, from, "it is to be made anew");

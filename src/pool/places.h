@@ -83,7 +83,7 @@ bool ceni_idle_offer(cen_pool *pool, uint32_t index, uint64_t generation, ceni_s
 void ceni_idle_reorder_locked(cen_pool *pool);
 
 /* What follows a publication: those in line are seen to, and a pool that is closed or too large takes the slot back. */
-void ceni_idle_heed(ceni_line *line, uint64_t id, uint32_t index, uint64_t generation);
+void ceni_idle_heed(ceni_waiters *line, uint64_t id, uint32_t index, uint64_t generation);
 
 /* Only makes it idle: for one who pumps afterwards, and sees to CLOSED and SURPLUS. */
 bool ceni_idle_publish_locked(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from);
@@ -117,10 +117,10 @@ cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error);
 
 /* The two halves of it: the call, and what is noted of its outcome. */
 cen_status ceni_place_call_open(cen_pool *pool, uint32_t index, void **object, cen_error *error);
-void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_outcome *how, cen_error *error);
+void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_call_outcome *how, cen_error *error);
 
 /* The place is OPENING no more, but not EMPTY: the gate may admit another now, so it ends in the pump. */
-void ceni_place_opened_locked(cen_pool *pool, ceni_call *call);
+void ceni_place_opened_locked(cen_pool *pool, ceni_followup *call);
 
 /* Makes what was opened, or adopted, idle; or ends it, if it was marked meanwhile. */
 void ceni_place_publish_opened(cen_pool *pool, uint32_t index, uint64_t generation);
@@ -162,7 +162,7 @@ bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ce
 
 /* The same because a call of the driver failed, as `how` says: whoever is told of the give is told that, too. NULL: none did. */
 bool ceni_place_end_failed(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from, const char *why,
-                           const ceni_outcome *how);
+                           const ceni_call_outcome *how);
 
 /* Makes the slot that is the caller's in state `from` idle, or ends it if it is
  * marked. False if it is in another state by now. The pool may be gone then. */

@@ -7,7 +7,7 @@
 #include <cenote/pool_async.h>
 
 #include "pool/gate.h"
-#include "pool/line.h"
+#include "pool/waiters.h"
 #include "pool/map.h"
 #include "pool/own.h"
 #include "pool/slot.h"
@@ -84,14 +84,14 @@ typedef struct ceni_opening_events {
 } ceni_opening_events;
 
 /* How a call of the driver's ended, which may have gone on after its function returned. */
-typedef struct ceni_outcome {
+typedef struct ceni_call_outcome {
     cen_status status;
     void *object;          /* what was opened */
     const cen_error *said; /* what else the driver said */
     bool unwanted;         /* nobody wants the object: it came too late */
     bool for_minimum;      /* it was opened though nobody waited for it */
     int64_t began;         /* an opening, on the pool's clock; 0: its slot says when */
-} ceni_outcome;
+} ceni_call_outcome;
 
 enum { CENI_CHECK_SAID = 200 };
 
@@ -152,13 +152,13 @@ typedef struct ceni_tour {
 } ceni_tour;
 
 /* Who listens to a pool, and what it is still to be told. */
-typedef struct ceni_listening ceni_listening;
+typedef struct ceni_pool_listener ceni_pool_listener;
 
 struct cen_pool {
     /* fixed before start; the quick path reads these */
     uint64_t id;            /* never used again by another pool of this process */
     _Atomic uint64_t epoch; /* of the process that made it, or made it anew: then written last of all */
-    ceni_line *line;
+    ceni_waiters *line;
     ceni_slot *base;              /* the slots of the first chunk; NULL when the pool is gone */
     _Atomic uint32_t quick_give;  /* so many of them have the quick path: all, or none; a setting ... */
     _Atomic uint32_t quick_take;  /* ... for each, this one in bytes */
@@ -181,17 +181,17 @@ struct cen_pool {
     cen_driver_calls calls; /* the driver's, those it does not know zero; all zero without one */
     const cen_allocator *allocator;
     char name[CENI_POOL_NAME];
-    ceni_entry entry;
-    ceni_entry freed_entry; /* while something of the freed pool is out */
-    ceni_times *times;      /* how long things took; in memory of its own */
-    ceni_chunk *former;     /* slots of before a fork: kept, so that their leases are told from others */
+    ceni_directory_entry entry;
+    ceni_directory_entry freed_entry; /* while something of the freed pool is out */
+    ceni_times *times;                /* how long things took; in memory of its own */
+    ceni_chunk *former;               /* slots of before a fork: kept, so that their leases are told from others */
     /* The options as a forked child finds them: one copy is whole whenever a fork comes. Written under the lock. */
     cen_pool_options kept[2];
     _Atomic uint32_t kept_at; /* which copy is whole; changed when the other one is, too */
     _Atomic uint64_t renewer; /* the epoch of the process one of whose threads makes it anew; 0: none */
     ceni_eventcount renewals; /* changes of the epoch and of renewer */
     /* any thread reads; written under the lock; all from here on is made anew after a fork */
-    _Alignas(CENI_LINE) _Atomic uint32_t chunk_count;
+    _Alignas(CENI_CACHE_LINE) _Atomic uint32_t chunk_count;
     ceni_chunk *chunks[CENI_CHUNKS];
     _Atomic uint32_t max;
     _Atomic uint32_t openable;      /* objects that a take may make now, on its own thread */
@@ -206,11 +206,11 @@ struct cen_pool {
     _Atomic int64_t default_deadline; /* a cen_deadline */
     _Atomic int64_t max_uses;
     _Atomic bool fails_self_wait;
-    _Atomic uint32_t places;             /* slots in all chunks */
-    _Atomic uint32_t reach;              /* no slot from here on is in use */
-    _Atomic uint64_t given_back;         /* blocks of slots, ever */
-    _Atomic uint64_t shifts;             /* places claimed and vacated, ever */
-    _Atomic(ceni_listening *) listening; /* NULL: nobody ever listened */
+    _Atomic uint32_t places;                 /* slots in all chunks */
+    _Atomic uint32_t reach;                  /* no slot from here on is in use */
+    _Atomic uint64_t given_back;             /* blocks of slots, ever */
+    _Atomic uint64_t shifts;                 /* places claimed and vacated, ever */
+    _Atomic(ceni_pool_listener *) listening; /* NULL: nobody ever listened */
     /* under the lock */
     uint32_t live;    /* slots that are not EMPTY */
     uint64_t rest;    /* with the generations of these: the leases there ever were; wraps round */

@@ -11,7 +11,7 @@
  *
  * Tested by tests/unit/pool/tested_order_test.c.
  */
-#include "pool/inside.h"
+#include "pool/internal.h"
 
 _Static_assert(CEN_POOL_MAX < CENI_TOLD_NEXT, "the index of every slot fits, plus one");
 

@@ -12,7 +12,7 @@
 #define CENI_POOL_QUICK_H
 
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 static inline void ceni_note_lease(ceni_slot *slot, uint64_t note, const char *where)
@@ -47,7 +47,8 @@ __attribute__((always_inline)) static inline bool ceni_take_hinted(cen_pool *poo
     if (ceni_load_relaxed(&pool->line->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST))
         return false; /* [Q1] carries nothing */
     ceni_slot *slot = (ceni_slot *)(void *)((char *)pool->base + offset);
-    uint64_t idle = last - (CENI_HELD - CENI_IDLE), held = last + ceni_word(!ceni_planted(generation_stays), 0);
+    uint64_t idle = last - (CENI_SLOT_HELD - CENI_SLOT_IDLE),
+             held = last + ceni_word(!ceni_planted(generation_stays), 0);
     if (!ceni_cas_seq_cst(&slot->word, &idle, held)) return false; /* [Q2] */
     at = ceni_setting(&pool->hint_at);                             /* again: what is kept across the swap costs more */
     own->hints[at + 1] = held;

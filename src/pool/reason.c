@@ -14,14 +14,14 @@
  *
  * All of it is under the pool's lock, and nothing is written in words there.
  */
-#include "pool/inside.h"
+#include "pool/internal.h"
 
 enum { KEPT_NS = 1000000 };
 
 bool ceni_reason_recall(cen_pool *pool, uint64_t holder, int64_t waited_ns, ceni_reason *out)
 {
     int64_t now = out->made_at = ceni_pool_now(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     const ceni_reason *kept = &pool->reason;
     bool fits = kept->text[0] && kept->made_at > now - waited_ns && now - kept->made_at < KEPT_NS;
     fits = fits && (kept->sole == 0 || kept->sole != holder) && kept->suspects == (kept->suspect_ns > waited_ns);
@@ -29,15 +29,15 @@ bool ceni_reason_recall(cen_pool *pool, uint64_t holder, int64_t waited_ns, ceni
         out->code = kept->code;
         memcpy(out->text, kept->text, strlen(kept->text) + 1);
     }
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return fits;
 }
 
 void ceni_reason_keep(cen_pool *pool, uint64_t holder, const ceni_reason *reason)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->reasons++;
     bool kept = reason->sole == 0 || reason->sole != holder;
     if (kept) pool->reason = *reason;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
 }

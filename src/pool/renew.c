@@ -34,7 +34,7 @@
 
 #include "base/error.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 /* What the new pool is made of, had before anything changes. */
@@ -42,7 +42,7 @@ typedef struct parts {
     ceni_chunk *chunk;
     cen_runtime *runtime;
     uint64_t id;
-    ceni_line *line;
+    ceni_waiters *line;
 } parts;
 
 bool ceni_pool_is_ours(const cen_pool *pool)
@@ -77,7 +77,7 @@ static cen_status gather(cen_pool *pool, parts *out)
     cen_status status = ceni_keeper_is_needed(pool, options) ? ceni_runtime_join(NULL, &out->runtime) : CEN_OK;
     if (status != CEN_OK) goto undo_chunk;
     out->id = ceni_pool_number();
-    out->line = ceni_line_lend(pool, out->id);
+    out->line = ceni_waiters_lend(pool, out->id);
     if (out->line) return CEN_OK;
     status = CEN_NO_MEMORY;
     if (out->runtime) ceni_runtime_leave(out->runtime);
@@ -118,9 +118,9 @@ static void rebuild(cen_pool *pool, const parts *with)
 static bool has_object(ceni_slot *slot)
 {
     switch (ceni_word_state(ceni_slot_word(slot))) {
-    case CENI_EMPTY:
-    case CENI_OPENING:
-    case CENI_CLOSING: return false;
+    case CENI_SLOT_EMPTY:
+    case CENI_SLOT_OPENING:
+    case CENI_SLOT_CLOSING: return false;
     default: return true;
     }
 }

@@ -6,7 +6,7 @@
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "sync/future.h"
 
 #ifdef CENI_WATCHED
@@ -24,16 +24,17 @@ static uint32_t chunk_size(uint32_t places, uint32_t max)
     return count < CEN_POOL_MAX - places ? count : CEN_POOL_MAX - places;
 }
 
-static void set_max_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t max, const cen_pool_options *o, ceni_call *call)
+static void set_max_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t max, const cen_pool_options *o,
+                           ceni_followup *call)
 {
     if (chunk) ceni_chunk_publish_locked(pool, chunk);
     ceni_store_relaxed(&pool->max, max); /* read under the lock, or as a setting; carries nothing */
     ceni_places_counted_locked(pool);
-    ceni_line_pace(pool->line, ceni_setting(&pool->max_barging_ns), max);
+    ceni_waiters_pace(pool->line, ceni_setting(&pool->max_barging_ns), max);
     pool->options.max = max;
     if (o) ceni_settings_take_locked(pool, o);
     ceni_settings_keep_locked(pool);
-    if (!ceni_planted(resize_tells_nobody)) ceni_line_pump_locked(pool, CENI_NO_INDEX, call);
+    if (!ceni_planted(resize_tells_nobody)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, call);
 }
 
 /* FULL if another resize came first. The chunk for what is lacking is made with
@@ -45,16 +46,16 @@ static cen_status set_max(cen_pool *pool, uint32_t max, const cen_pool_options *
     ceni_chunk *chunk =
         places < max ? ceni_chunk_make(pool->allocator, places, chunk_size(places, max), pool->traced, first) : NULL;
     if (places < max && !chunk) return CEN_NO_MEMORY;
-    ceni_call call = {.more = false};
+    ceni_followup call = {.more = false};
     cen_status status = CEN_OK;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     /* under this lock; carries nothing */
     if (ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED) status = CEN_CLOSED;
     else if (ceni_load_relaxed(&pool->places) != places) status = CEN_FULL; /* likewise; carries nothing */
     else set_max_locked(pool, chunk, max, o, &call);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (status != CEN_OK && chunk) ceni_chunk_free(chunk, pool->allocator);
-    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
     return status;
 }
 
@@ -67,10 +68,10 @@ static bool has_surplus_locked(const cen_pool *pool)
 static void close_surplus(cen_pool *pool)
 {
     for (uint32_t index = ceni_place_reach(pool); index-- > 0;) {
-        ceni_line_lock(pool->line);
+        ceni_waiters_lock(pool->line);
         bool surplus = has_surplus_locked(pool);
         bool ours = surplus && ceni_idle_withdraw_locked(pool, index, ceni_word_generation(ceni_word_at(pool, index)));
-        ceni_line_unlock(pool->line);
+        ceni_waiters_unlock(pool->line);
         if (!surplus) return;
         if (ours) ceni_place_end(pool, index, "max is smaller now");
     }
@@ -82,7 +83,7 @@ cen_status ceni_pool_resize(cen_pool *pool, uint32_t max, const cen_pool_options
     do {
         status = cen_pool_is_closed(pool) ? CEN_CLOSED : set_max(pool, max, o);
     } while (status == CEN_FULL);
-    if (status == CEN_CLOSED) return ceni_pool_is_closed(pool->name, error);
+    if (status == CEN_CLOSED) return ceni_pool_refuse_closed(pool->name, error);
     if (status == CEN_NO_MEMORY)
         return ceni_error_set(error, CEN_NO_MEMORY, 0, "pool \"%s\": no memory for %u objects", pool->name, max);
     close_surplus(pool);

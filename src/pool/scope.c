@@ -18,7 +18,7 @@
  * and takes an object of its own.
  */
 #include "base/error.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 enum { BEYOND = 0 }; /* in a scope's reserved: it took the object, and found no room for a note */
@@ -35,7 +35,7 @@ static bool is_mine(ceni_slot *slot, uint64_t *word)
 {
     *word = ceni_load_relaxed(&slot->word); /* if mine, then written by me, or by the closer; carries nothing */
     ceni_slot_state state = ceni_word_state(*word);
-    bool lent = state == CENI_HELD || state == CENI_REVOKING || state == CENI_REVOKED;
+    bool lent = state == CENI_SLOT_HELD || state == CENI_SLOT_REVOKING || state == CENI_SLOT_REVOKED;
     uint64_t note = ceni_load_relaxed(&slot->note); /* if mine, then written by me; carries nothing */
     uint64_t holder = ceni_slot_holder(note, ceni_word_generation(*word)) & ~CENI_HOLDER_DETACHED;
     return lent && holder && holder == ceni_holder_known();
@@ -126,7 +126,7 @@ static cen_status borrow(cen_pool *pool, uint32_t index, cen_scope *scope, cen_e
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t word;
     is_mine(slot, &word);
-    if (ceni_word_state(word) != CENI_HELD)
+    if (ceni_word_state(word) != CENI_SLOT_HELD)
         return ceni_error_set(error, CEN_REVOKED, 0, "pool \"%s\": the object of the outer scope has been taken away",
                               pool->name);
     slot->scopes++;

@@ -19,7 +19,7 @@
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/deadline.h"
 #include "port/port.h"
 #include "sync/future.h"
@@ -255,7 +255,7 @@ void ceni_settings_apply_locked(cen_pool *pool)
     ceni_setting_put(&pool->default_deadline, o->default_deadline.ns_);
     ceni_setting_put(&pool->max_uses, o->max_uses);
     ceni_setting_put(&pool->fails_self_wait, o->on_self_wait == CEN_SELF_WAIT_FAIL);
-    ceni_line_pace(pool->line, max_barging_ns, o->max);
+    ceni_waiters_pace(pool->line, max_barging_ns, o->max);
 }
 
 void ceni_settings_keep_locked(cen_pool *pool)
@@ -276,9 +276,9 @@ cen_status cen_pool_options_get(cen_pool *pool, cen_pool_options *out)
     cen_status status = ceni_pool_check(pool, "cen_pool_options_get", NULL);
     if (status == CEN_OK) status = cen_sized_check(out, sizeof *out, "cen_pool_options_get: out", NULL);
     if (status != CEN_OK) return status;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     cen_pool_options now = pool->options;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }
@@ -296,7 +296,7 @@ static const char *fixed_that_differs(const cen_pool *pool, const cen_pool_optio
 
 void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *o)
 {
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     uint32_t max = pool->options.max;
     bool eager = pool->options.eager, reorders = pool->options.order != o->order;
     if (pool->options.exact_times != o->exact_times) ceni_use_begins_anew(pool);
@@ -309,7 +309,7 @@ void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *o)
     if (reorders) ceni_idle_reorder_locked(pool);
     bool waited_for = ceni_load_relaxed(&line->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
     bool first = pool->paused || (ceni_pool_has(&pool->strict) && waited_for);
-    ceni_line_mark_locked(line, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
+    ceni_waiters_mark_locked(line, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
     if (o->backoff_initial_ns == CEN_OFF) ceni_opening_pass_time_locked(pool, CENI_FOREVER);
     ceni_places_counted_locked(pool);
     pool->next_round = 0; /* what is tighter now takes hold */
@@ -323,9 +323,9 @@ static cen_status complete(cen_pool *pool, const cen_pool_options *given, cen_po
     cen_status status = cen_sized_read(&known, sizeof known, given, "cen_pool_options_set: options", error);
     if (status != CEN_OK) return status;
     size_t size = given->size < sizeof known ? given->size - given->size % sizeof(void *) : sizeof known;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     *whole = pool->options;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     memcpy(whole, &known, size);
     return CEN_OK;
 }
@@ -341,9 +341,9 @@ cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *options,
     if (status == CEN_OK) status = ceni_settings_check(&whole, &filled, &calls, "cen_pool_options_set", error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a change of options", error);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     const char *differs = fixed_that_differs(pool, &filled);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (differs) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_options_set: options.%s is fixed", differs);
     if (ceni_keeper_is_needed(pool, &filled)) status = ceni_pool_need_runtime(pool);
     if (status != CEN_OK) return ceni_error_set(error, status, 0, "pool \"%s\": no runtime could be had", pool->name);

@@ -39,7 +39,7 @@
  * Tested by tests/unit/pool/shrink_test.c, shrink_real_test.c, tests/explore/pool_resize_test.c.
  */
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 static bool is_used(const ceni_chunk *chunk, uint32_t block)
@@ -117,9 +117,9 @@ void ceni_shrink(cen_pool *pool)
     cursor at = {.i = ceni_chunk_count(pool), .block = UINT32_MAX};
     bool more = true;
     while (more) {
-        ceni_line_lock(pool->line);
+        ceni_waiters_lock(pool->line);
         more = shrink_on_locked(pool, &at);
-        ceni_line_unlock(pool->line);
+        ceni_waiters_unlock(pool->line);
     }
-    if (at.restored) ceni_line_tend(pool->line, pool->id, CENI_NO_INDEX);
+    if (at.restored) ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
 }

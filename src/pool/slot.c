@@ -4,7 +4,7 @@
  *
  * Order table
  * [S1] move | cas on the word | seq_cst | every other change of the word; T4 in take.c | the object, to whoever comes next; that it is idle, before waiters are looked for | the next holder reads half an object; a waiter sleeps beside an idle one
- * [S2] word | load of the word | seq_cst | S1, I4 in idle.c, T3 in take.c; L1 in line.c | what is there, after CLOSED or SURPLUS was marked | a sweep takes an old word for the state, and an object given before the mark stays idle for ever
+ * [S2] word | load of the word | seq_cst | S1, I4 in idle.c, T3 in take.c; L1 in waiters.c | what is there, after CLOSED or SURPLUS was marked | a sweep takes an old word for the state, and an object given before the mark stays idle for ever
  */
 #include "pool/slot.h"
 

@@ -48,24 +48,24 @@
 #include "sync/holder.h"
 
 typedef enum ceni_slot_state {
-    CENI_EMPTY = 0,
-    CENI_IDLE,
-    CENI_HELD,
-    CENI_OPENING,
-    CENI_RESETTING,
-    CENI_TESTING,
-    CENI_CLOSING,
-    CENI_REVOKING, /* the driver's interrupt is running; the holder has not come back */
-    CENI_REVOKED,
-    CENI_RETURNED, /* came back while interrupt was running: whoever runs it closes the object */
-    CENI_STATES
+    CENI_SLOT_EMPTY = 0,
+    CENI_SLOT_IDLE,
+    CENI_SLOT_HELD,
+    CENI_SLOT_OPENING,
+    CENI_SLOT_RESETTING,
+    CENI_SLOT_TESTING,
+    CENI_SLOT_CLOSING,
+    CENI_SLOT_REVOKING, /* the driver's interrupt is running; the holder has not come back */
+    CENI_SLOT_REVOKED,
+    CENI_SLOT_RETURNED, /* came back while interrupt was running: whoever runs it closes the object */
+    CENI_SLOT_STATES
 } ceni_slot_state;
 
 enum { CENI_LISTED = 0x80, CENI_MARKED = 0x40, CENI_STATE_MASK = 0x3f };
 
 typedef struct ceni_slot {
     /* any thread, atomically; one pair of lines, because every take and give is here */
-    _Alignas(CENI_LINE) _Atomic uint64_t word;
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t word;
     _Atomic(void *) object; /* written by the slot's only holder */
     _Atomic uint64_t note;  /* who took it, and the low bits of the generation; written last of the three */
     _Atomic(const char *) where;
@@ -95,7 +95,8 @@ typedef struct ceni_slot {
 } ceni_slot;
 
 enum { CENI_SLOT_SHIFT = 7 };
-_Static_assert(sizeof(ceni_slot) == CENI_LINE && CENI_LINE == 1 << CENI_SLOT_SHIFT, "one pair of lines per slot");
+_Static_assert(sizeof(ceni_slot) == CENI_CACHE_LINE && CENI_CACHE_LINE == 1 << CENI_SLOT_SHIFT,
+               "one pair of lines per slot");
 
 static inline uint64_t ceni_word(uint64_t generation, unsigned state)
 {

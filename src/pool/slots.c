@@ -27,7 +27,7 @@
  */
 #include "base/alloc.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 
 enum { PAGE = 4096, LARGE = 512 };
 
@@ -43,7 +43,7 @@ typedef struct layout {
 
 static layout lay_out(uint32_t count, bool traces)
 {
-    layout l = {.align = count > LARGE ? PAGE : CENI_LINE, .words = ceni_map_words(count)};
+    layout l = {.align = count > LARGE ? PAGE : CENI_CACHE_LINE, .words = ceni_map_words(count)};
     size_t blocks = (count + CENI_BLOCK - 1) / CENI_BLOCK;
     l.seen = rounded(count * sizeof(ceni_slot), l.align);
     l.traces = l.seen + rounded(count * sizeof(uint64_t), l.align);
@@ -144,7 +144,7 @@ void ceni_slot_begins_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t at)
     uint64_t none = 0;
     chunk->used[at / CENI_BLOCK / 64] |= UINT64_C(1) << (at / CENI_BLOCK % 64);
     /* the claim follows; carries nothing */
-    if (ceni_cas_relaxed(&slot->word, &none, ceni_word(chunk->floor, CENI_EMPTY))) ceni_list_init(&slot->link);
+    if (ceni_cas_relaxed(&slot->word, &none, ceni_word(chunk->floor, CENI_SLOT_EMPTY))) ceni_list_init(&slot->link);
     pool->rest -= ceni_word_generation(ceni_load_relaxed(&slot->word)); /* under the lock; carries nothing */
     if (chunk->first + at >= ceni_setting(&pool->reach)) ceni_setting_put(&pool->reach, chunk->first + at + 1);
 }

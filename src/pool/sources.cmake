@@ -12,8 +12,8 @@ list(APPEND cenote_sources
   src/pool/idle.c
   src/pool/later.c
   src/pool/left.c
-  src/pool/line.c
-  src/pool/lines.c
+  src/pool/waiters.c
+  src/pool/waiters_memory.c
   src/pool/look.c
   src/pool/map.c
   src/pool/new.c

@@ -13,7 +13,7 @@
  *
  * Invariants
  *  Y1 A stale lease keeps no memory. The pool is read only with a hand on it, which is taken under the lock of its line, if
- *     the line is still that pool's. The struct and the line of a freed pool stay mapped (heads.c, lines.c).
+ *     the line is still that pool's. The struct and the line of a freed pool stay mapped (heads.c, waiters_memory.c).
  *  Y2 Nothing but the count changes.
  *
  * Tested by tests/unit/pool/stale_test.c.
@@ -21,26 +21,26 @@
 #include <string.h>
 
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 /* Takes a hand on the pool of an ended lease; false if that pool is gone. */
 static bool hold(cen_pool *pool)
 {
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     uint64_t id = pool->id;
     if (!line) return false;
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     bool live = line->pool == pool && line->pool_id == id && !pool->freed;
     if (live) pool->hands++;
     if (live && !ceni_planted(stale_give_uncounted)) pool->tally.stale_gives++;
-    ceni_line_unlock(line);
+    ceni_waiters_unlock(line);
     return live;
 }
 
 static void drop(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_hand_drop_locked(pool);
 }
 
@@ -89,7 +89,7 @@ typedef struct search {
 } search;
 
 /* The pool cannot vanish during the visit. Memory that a pool gave back may be another's slots by now: its generations tell. */
-static void visit(void *argument, ceni_entry *entry)
+static void visit(void *argument, ceni_directory_entry *entry)
 {
     search *s = argument;
     cen_pool *pool = (cen_pool *)(uintptr_t)entry->object;

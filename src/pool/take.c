@@ -17,15 +17,15 @@
  *
  * Order table
  * [T1] take  | load of ctl           | relaxed | - | nothing: whether the pool is closed, or takes must queue; carries nothing | -
- * [T3] give  | cas of the word       | seq_cst | Q2 in quick.h, L1 in line.c | the object's bytes, to the next holder; that the slot is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps beside an idle object
- * [T4] give  | load of ctl after T3  | seq_cst | L1 in line.c | whether anybody waits | the same
+ * [T3] give  | cas of the word       | seq_cst | Q2 in quick.h, L1 in waiters.c | the object's bytes, to the next holder; that the slot is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps beside an idle object
+ * [T4] give  | load of ctl after T3  | seq_cst | L1 in waiters.c | whether anybody waits | the same
  * [T7] give  | cas of the word, before a look | seq_cst | Q2 in quick.h | that the object is this thread's alone | two threads look, or look at what is closed
  * [T5] note  | stores of where, since, note | release | the loads in look.c | that they belong to the generation | a list of holders blames the last one
  * [T6] adopt | store of the object   | release | V2 in look.c | the object's bytes, to visitors | a visitor sees an object half made
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "pool/quick.h"
 #include "port/deadline.h"
 #include "port/port.h"
@@ -55,7 +55,7 @@ cen_status ceni_pool_check(const cen_pool *pool, const char *call, cen_error *er
     return ceni_pool_is_ours(pool) ? CEN_OK : ceni_renew((cen_pool *)(uintptr_t)pool, error);
 }
 
-cen_status ceni_pool_is_closed(const char *name, cen_error *error)
+cen_status ceni_pool_refuse_closed(const char *name, cen_error *error)
 {
     return ceni_error_set(error, CEN_CLOSED, 0, "pool \"%s\" has been closed", name);
 }
@@ -71,26 +71,27 @@ cen_status ceni_take_open(cen_pool *pool, ceni_grant *grant, bool waited, cen_er
 {
     /* before a call that is in vain; carries nothing */
     bool refused = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED;
-    cen_status status = refused ? ceni_pool_is_closed(pool->name, error) : ceni_place_open(pool, grant->index, error);
-    ceni_call call = {.more = false};
-    ceni_line_lock(pool->line);
+    cen_status status =
+        refused ? ceni_pool_refuse_closed(pool->name, error) : ceni_place_open(pool, grant->index, error);
+    ceni_followup call = {.more = false};
+    ceni_waiters_lock(pool->line);
     bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
     if (status == CEN_OK && !closed) {
         ceni_place_lend(pool, grant->index, grant);
         ceni_place_opened_locked(pool, &call);
-        ceni_line_unlock(pool->line);
-        ceni_line_make_call(pool->line, pool->id, pool, &call);
+        ceni_waiters_unlock(pool->line);
+        ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
         return CEN_OK;
     }
     pool->tally.served -= waited;
     pool->tally.failed += waited;
     if (status != CEN_OK) {
-        ceni_place_vacate_locked(pool, grant->index, CENI_OPENING);
+        ceni_place_vacate_locked(pool, grant->index, CENI_SLOT_OPENING);
         return status;
     }
-    ceni_line_unlock(pool->line);
-    status = ceni_pool_is_closed(pool->name, error);
-    ceni_place_end_from(pool, grant->index, ceni_slot_generation(pool, grant->index), CENI_OPENING,
+    ceni_waiters_unlock(pool->line);
+    status = ceni_pool_refuse_closed(pool->name, error);
+    ceni_place_end_from(pool, grant->index, ceni_slot_generation(pool, grant->index), CENI_SLOT_OPENING,
                         "the pool was closed");
     return status;
 }
@@ -100,7 +101,7 @@ static bool is_sound(cen_pool *pool, const ceni_grant *grant, ceni_checks *check
 {
     ceni_keeper_nudge(pool);
     if (ceni_chores_works(pool, grant->slot, checks)) return true;
-    bool ours = ceni_place_end_from(pool, grant->index, grant->generation, CENI_HELD,
+    bool ours = ceni_place_end_from(pool, grant->index, grant->generation, CENI_SLOT_HELD,
                                     "it failed its test when it was to be lent");
     if (!ours && !ceni_planted(failed_test_forgets)) /* it was revoked meanwhile, and has no holder to give it */
         ceni_slot_take_back(pool, grant->index, grant->generation);
@@ -162,7 +163,7 @@ static cen_status examine(cen_pool *pool, const ceni_grant *grant, taking *take,
         ceni_keeper_nudge(pool);
         ceni_wait_terms terms = terms_of(take, moment);
         status = ceni_checkup_make(pool, grant, &terms, &take->checks);
-        if (status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
+        if (status == CEN_CLOSED) return ceni_pool_refuse_closed(name, error);
         if (status == CEN_INTERRUPTED || status == CEN_FORKED) return end_early(pool, status, take, error);
     }
     if (status == CEN_BUSY) return is_sound(pool, grant, &take->checks) ? CEN_OK : AGAIN;
@@ -196,7 +197,7 @@ static cen_status wait_for(cen_pool *pool, taking *take, int64_t moment, cen_lea
     ceni_verdict verdict = ceni_pool_wait(pool, &terms, &grant);
     if (verdict.status == CEN_OK || verdict.status == CEN_TIMEOUT) ceni_times_tend(pool);
     if (verdict.status == CEN_OK) return finish(pool, &grant, true, take, out, error);
-    if (verdict.status == CEN_CLOSED) return ceni_pool_is_closed(name, error);
+    if (verdict.status == CEN_CLOSED) return ceni_pool_refuse_closed(name, error);
     if (verdict.status == CEN_FORKED) return tell_stopped(pool, CEN_FORKED, error);
     if (verdict.status == CEN_FULL && verdict.max == 0) ceni_chores_wish(pool); /* since nobody may wait for one */
     verdict.checks = &take->checks;
@@ -241,7 +242,7 @@ static cen_status miss(cen_pool *pool, const taking *take, int64_t waited, cen_e
 static cen_status take_once(cen_pool *pool, taking *take, cen_lease *out, cen_error *error)
 {
     uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [T1] carries nothing */
-    if (ctl & CENI_CTL_CLOSED) return ceni_pool_is_closed(pool->name, error);
+    if (ctl & CENI_CTL_CLOSED) return ceni_pool_refuse_closed(pool->name, error);
     ceni_grant grant = {.slot = NULL};
     bool inside = ceni_callout_inside(pool);
     if (!(ctl & CENI_CTL_FIRST)) {
@@ -344,25 +345,25 @@ cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error
 
 /* ---- Give ---------------------------------------------------------------------------------- */
 
-static bool retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation,
+static bool retire(ceni_waiters *line, uint64_t pool_id, uint32_t index, uint64_t generation,
                    void (*end)(cen_pool *, uint32_t, const char *))
 {
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     cen_pool *pool = line->pool_id == pool_id ? line->pool : NULL; /* gone: then the slot is, too */
     uint64_t ctl = ceni_load_relaxed(&line->ctl);                  /* written under this lock; carries nothing */
     bool surplus = ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS);
     bool ours = pool && surplus && ceni_idle_withdraw_locked(pool, index, generation);
-    ceni_line_unlock(line);
+    ceni_waiters_unlock(line);
     if (ours) end(pool, index, "there are too many, or the pool is closed");
     return ours;
 }
 
-bool ceni_pool_retire(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation)
+bool ceni_pool_retire(ceni_waiters *line, uint64_t pool_id, uint32_t index, uint64_t generation)
 {
     return retire(line, pool_id, index, generation, ceni_place_end);
 }
 
-bool ceni_pool_retire_quietly(ceni_line *line, uint64_t pool_id, uint32_t index, uint64_t generation)
+bool ceni_pool_retire_quietly(ceni_waiters *line, uint64_t pool_id, uint32_t index, uint64_t generation)
 {
     return retire(line, pool_id, index, generation,
                   ceni_planted(retired_open_pumps) ? ceni_place_end : ceni_place_end_quietly);
@@ -392,8 +393,8 @@ static inline uint64_t note_of(const cen_lease *lease)
 bool ceni_slot_take_back(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (ceni_slot_move(slot, generation, CENI_REVOKING, CENI_RETURNED)) return true;
-    if (!ceni_slot_move(slot, generation, CENI_REVOKED, CENI_CLOSING)) return false;
+    if (ceni_slot_move(slot, generation, CENI_SLOT_REVOKING, CENI_SLOT_RETURNED)) return true;
+    if (!ceni_slot_move(slot, generation, CENI_SLOT_REVOKED, CENI_SLOT_CLOSING)) return false;
     ceni_use_ends(pool, slot, generation);
     ceni_revoked_is_back(pool);
     ceni_place_end(pool, index, "it had been taken away from its holder, who has brought it back");
@@ -427,13 +428,13 @@ static bool give_checked(cen_pool *pool, uint32_t index, uint64_t generation, ce
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (is_used_up(pool, slot, generation))
-        return ceni_place_end_from(pool, index, generation, CENI_HELD, "it was used often enough");
+        return ceni_place_end_from(pool, index, generation, CENI_SLOT_HELD, "it was used often enough");
     bool timed = ceni_use_is_timed(pool, generation);
-    if (!pool->calls.check && !timed) return ceni_place_return(pool, index, generation, CENI_HELD);
-    if (!ceni_slot_move_unmarked(slot, generation, CENI_HELD, CENI_RESETTING))
-        return ceni_place_return(pool, index, generation, CENI_HELD); /* marked, or not held */
+    if (!pool->calls.check && !timed) return ceni_place_return(pool, index, generation, CENI_SLOT_HELD);
+    if (!ceni_slot_move_unmarked(slot, generation, CENI_SLOT_HELD, CENI_SLOT_RESETTING))
+        return ceni_place_return(pool, index, generation, CENI_SLOT_HELD); /* marked, or not held */
     if (timed) ceni_use_ends(pool, slot, generation);
-    if (!pool->calls.check) return ceni_place_return(pool, index, generation, CENI_RESETTING);
+    if (!pool->calls.check) return ceni_place_return(pool, index, generation, CENI_SLOT_RESETTING);
     if (giving) {
         slot->scope_generation = ~generation;
         slot->giving = giving;
@@ -464,7 +465,7 @@ __attribute__((noinline)) static cen_status give_slowly(cen_lease *lease)
 }
 
 /* The slot is idle, and so somebody else's; the pool may be gone. */
-static inline cen_status given(ceni_line *line, uint64_t id, uint64_t index, uint64_t word, uint64_t note)
+static inline cen_status given(ceni_waiters *line, uint64_t id, uint64_t index, uint64_t word, uint64_t note)
 {
     ceni_held_ends(ceni_pool_own_get(), note);
     uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [T4] */
@@ -472,7 +473,7 @@ static inline cen_status given(ceni_line *line, uint64_t id, uint64_t index, uin
     /* The most frequent case while others wait: the first in line will look, and the clock need not be read yet. */
     bool left_to_heir = (ctl & (CENI_CTL_ONE - 1)) == CENI_CTL_HEIR;
     if (left_to_heir && ceni_give_counted(ceni_pool_own_get(), (uint32_t)id)) return CEN_OK;
-    return ceni_line_heed(line, id, ctl, (uint32_t)index, ceni_word_generation(word));
+    return ceni_waiters_heed(line, id, ctl, (uint32_t)index, ceni_word_generation(word));
 }
 
 /* It was looked at, and is not simply idle now. */
@@ -493,7 +494,7 @@ __attribute__((always_inline)) static inline cen_status give_by_reset(cen_lease 
 {
     cen_pool *pool = lease->pool;
     ceni_slot *slot = lease->slot;
-    uint64_t resetting = held + (CENI_RESETTING - CENI_HELD);
+    uint64_t resetting = held + (CENI_SLOT_RESETTING - CENI_SLOT_HELD);
     if (looks && ceni_planted(look_before_it_is_alone)) pool->calls.check(pool->driver.argument, lease->object);
     lease->pool = NULL;
     if (!ceni_cas_seq_cst(&slot->word, &held, resetting)) { /* [T7] */
@@ -506,9 +507,9 @@ __attribute__((always_inline)) static inline cen_status give_by_reset(cen_lease 
     if (__builtin_expect(condition != CEN_CLEAN, 0)) return give_checked_slowly(pool, slot, resetting, condition);
     /* What follows was not read earlier, so that less is kept across the call. */
     uint64_t id = pool->id, word = resetting, note = ceni_load_relaxed(&slot->note); /* as note_of; carries nothing */
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     uint64_t at = (uint64_t)((char *)slot - (char *)pool->base) >> CENI_SLOT_SHIFT;
-    if (!ceni_cas_seq_cst(&slot->word, &word, resetting - (CENI_RESETTING - CENI_IDLE))) /* [T3] */
+    if (!ceni_cas_seq_cst(&slot->word, &word, resetting - (CENI_SLOT_RESETTING - CENI_SLOT_IDLE))) /* [T3] */
         return give_checked_slowly(pool, slot, resetting, CEN_CLEAN);
     if (sampled && ceni_planted(sampled_give_forgets_the_line)) return CEN_OK;
     return given(line, id, at, resetting, note);
@@ -540,13 +541,13 @@ cen_status cen_pool_give_untold_(cen_lease *lease)
     uint64_t index = (uint64_t)offset / sizeof *slot | (uint64_t)offset << (64 - CENI_SLOT_SHIFT);
     uint64_t id = pool->id;
     uint32_t quick = ceni_setting(&pool->quick_give);
-    uint64_t held = ceni_word(lease->generation, CENI_HELD | CENI_LISTED);
+    uint64_t held = ceni_word(lease->generation, CENI_SLOT_HELD | CENI_LISTED);
     if (__builtin_expect(ceni_word_is_sampled(held), 0)) return give_sampled(lease, index, held);
     if (__builtin_expect(index >= quick, 0)) return give_with_a_look(lease, index, held);
-    ceni_line *line = pool->line;
-    uint64_t note = ceni_load_relaxed(&slot->note);                              /* as note_of; carries nothing */
-    lease->pool = NULL;                                                          /* now: it may lie in the object */
-    if (!ceni_cas_seq_cst(&slot->word, &held, held - (CENI_HELD - CENI_IDLE))) { /* [T3] */
+    ceni_waiters *line = pool->line;
+    uint64_t note = ceni_load_relaxed(&slot->note); /* as note_of; carries nothing */
+    lease->pool = NULL;                             /* now: it may lie in the object */
+    if (!ceni_cas_seq_cst(&slot->word, &held, held - (CENI_SLOT_HELD - CENI_SLOT_IDLE))) { /* [T3] */
         lease->pool = pool;
         return give_slowly(lease);
     }
@@ -574,16 +575,16 @@ cen_status cen_pool_discard_at(cen_lease *lease, const char *where)
     if (ceni_callout_inside(pool)) return CEN_MISUSE;
     uint64_t note = note_of(lease);
     lease->pool = NULL;
-    bool ours = ceni_slot_move(lease->slot, lease->generation, CENI_HELD, CENI_CLOSING);
+    bool ours = ceni_slot_move(lease->slot, lease->generation, CENI_SLOT_HELD, CENI_SLOT_CLOSING);
     if (!ours) status = give_revoked(pool, index, lease, &note);
     if (status == CEN_STALE) return cen_pool_give_failed_(lease, status, where);
     ceni_held_ends(ceni_pool_own_get(), note);
     if (!ours) return status;
     if (!ceni_planted(use_counted_by_nobody)) ceni_use_ends(pool, ceni_slot_at(pool, index), lease->generation);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->tally.discarded++;
     ceni_place_leaves_locked(pool);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_place_end(pool, index, "its holder discarded it");
     return CEN_OK;
 }
@@ -595,12 +596,12 @@ cen_status cen_pool_adopt(cen_pool *pool, void *object, cen_error *error)
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "an adopt", error);
     uint32_t index;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
     bool claimed = ceni_place_claim_for_adopted_locked(pool, &index);
     pool->tally.adopted += claimed;
-    ceni_line_unlock(pool->line);
-    if (closed) return ceni_pool_is_closed(pool->name, error);
+    ceni_waiters_unlock(pool->line);
+    if (closed) return ceni_pool_refuse_closed(pool->name, error);
     if (!claimed) return ceni_error_set(error, CEN_FULL, 0, "pool \"%s\" has all the objects it may have", pool->name);
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t generation = ceni_slot_generation(pool, index);
@@ -620,5 +621,5 @@ cen_status cen_pool_detach(const cen_lease *lease)
 bool cen_pool_interrupt(cen_pool *pool, uint64_t holder)
 {
     if (ceni_pool_check(pool, "cen_pool_interrupt", NULL) != CEN_OK) return false;
-    return ceni_line_interrupt(pool, holder) || ceni_checkup_interrupt(pool, holder);
+    return ceni_waiters_interrupt(pool, holder) || ceni_checkup_interrupt(pool, holder);
 }

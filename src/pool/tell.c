@@ -23,7 +23,7 @@
 #include <stdio.h>
 
 #include "base/probe.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "record/events.h"
 

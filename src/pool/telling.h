@@ -80,7 +80,8 @@ void ceni_opening_took_locked(cen_pool *pool, int64_t took);
 /* Whether it is noted when a lease begins, and taken how long it was when it ends. */
 static inline bool ceni_use_is_timed(const cen_pool *pool, uint64_t generation)
 {
-    return ceni_pool_has(&pool->exact_times) || ceni_word_is_sampled(ceni_word(generation, CENI_HELD | CENI_LISTED));
+    return ceni_pool_has(&pool->exact_times) ||
+           ceni_word_is_sampled(ceni_word(generation, CENI_SLOT_HELD | CENI_LISTED));
 }
 
 /* The lease has ended, in whatever way, and its slot is the caller's: how long it was is noted, if it is one of those. */

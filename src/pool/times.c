@@ -49,14 +49,14 @@
  */
 #include "base/alloc.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 enum { USE_LINES = 16, LINES = 16 }; /* of the first blocks: with them a pool of ten has less than 16 KiB */
 
 ceni_times *ceni_times_make(const cen_allocator *allocator)
 {
-    ceni_times *times = ceni_alloc(allocator, sizeof *times, CENI_LINE);
+    ceni_times *times = ceni_alloc(allocator, sizeof *times, CENI_CACHE_LINE);
     if (!times) return NULL;
     if (!ceni_stock_init(&times->use_stock, USE_LINES, allocator)) goto undo_times;
     if (!ceni_stock_init(&times->stock, LINES, allocator)) goto undo_use_stock;
@@ -66,7 +66,7 @@ ceni_times *ceni_times_make(const cen_allocator *allocator)
 undo_use_stock:
     ceni_stock_fini(&times->use_stock, allocator);
 undo_times:
-    ceni_free(allocator, times, sizeof *times, CENI_LINE);
+    ceni_free(allocator, times, sizeof *times, CENI_CACHE_LINE);
     return NULL;
 }
 
@@ -87,7 +87,7 @@ void ceni_times_free(ceni_times *times, const cen_allocator *allocator)
     if (!times) return;
     ceni_stock_fini(&times->use_stock, allocator);
     ceni_stock_fini(&times->stock, allocator);
-    ceni_free(allocator, times, sizeof *times, CENI_LINE);
+    ceni_free(allocator, times, sizeof *times, CENI_CACHE_LINE);
 }
 
 void ceni_times_tend(cen_pool *pool)
@@ -137,9 +137,9 @@ void ceni_use_begins_anew(cen_pool *pool)
 
 static void copy(cen_pool *pool, const ceni_compact *from, cen_histogram *out)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_compact_snapshot(from, NULL, 0, &pool->times->stock, out);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
 }
 
 /* Takes that got an object without waiting: all that got one, but those who were served in line. One who was served with a
@@ -149,10 +149,10 @@ static uint64_t instant_takes(cen_pool *pool)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     if (cen_pool_stats_get(pool, &s) != CEN_OK) return 0;
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     if (s.taken > s.served + pool->times->instant) pool->times->instant = s.taken - s.served;
     uint64_t instant = pool->times->instant;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return instant;
 }
 

@@ -17,7 +17,7 @@
  * [B4] read | loads of all               | acquire | B2 B3 | the same | the same
  */
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 static _Atomic uint64_t *room_of(cen_pool *pool, uint32_t index)

@@ -26,7 +26,7 @@
  * Tested by tests/unit/pool/tested_first_test.c, trust_test.c, tests/explore/pool_driver_later_test.c.
  */
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 bool ceni_trust_needs_test(const cen_pool *pool, bool pending)
@@ -39,9 +39,9 @@ bool ceni_trust_needs_test(const cen_pool *pool, bool pending)
 void ceni_trust_shaken(cen_pool *pool)
 {
     if (!ceni_pool_tests(pool) || ceni_planted(broken_one_shakes_nothing)) return;
-    ceni_call call = {.more = false};
+    ceni_followup call = {.more = false};
     int64_t now = ceni_pool_now(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     int64_t trust = pool->options.test_after_idle_ns;
     if (trust != CEN_OFF && (pool->shaken_at == 0 || now - pool->shaken_at >= trust)) {
         pool->shaken = true;
@@ -49,21 +49,21 @@ void ceni_trust_shaken(cen_pool *pool)
         pool->next_round = 0;
         ceni_keeper_plan_locked(pool, &call);
     }
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (call.alarm) ceni_hand_alarm(pool);
 }
 
 /* Whether another may be put to the test, if so many are wanted. One that had to wait for a helper would be counted on,
  * and never be told to take too long. */
-static bool may_test_locked(const cen_pool *pool, uint64_t wanted, const ceni_call *call)
+static bool may_test_locked(const cen_pool *pool, uint64_t wanted, const ceni_followup *call)
 {
     if (pool->testing_for_waiters >= wanted || (!pool->helped && call->never_opens)) return false;
     return ceni_chores_may_test_locked(pool);
 }
 
-static void put_to_test_locked(cen_pool *pool, uint32_t index, uint64_t generation, ceni_call *call)
+static void put_to_test_locked(cen_pool *pool, uint32_t index, uint64_t generation, ceni_followup *call)
 {
-    if (!ceni_idle_hold_locked(pool, index, generation, CENI_TESTING)) return; /* somebody has it */
+    if (!ceni_idle_hold_locked(pool, index, generation, CENI_SLOT_TESTING)) return; /* somebody has it */
     ceni_slot *slot = ceni_slot_at(pool, index);
     slot->told = CENI_TOLD_WANTED;
     pool->testing_for_waiters++;
@@ -79,7 +79,7 @@ static void put_to_test_locked(cen_pool *pool, uint32_t index, uint64_t generati
 
 /* As many at once as are wanted: only the first in line is looked for, and its test may hang while others wait. What is
  * tested on this thread is tested one at a time. */
-bool ceni_trust_take_locked(cen_pool *pool, uint32_t hint, uint32_t newcomers, ceni_grant *out, ceni_call *call)
+bool ceni_trust_take_locked(cen_pool *pool, uint32_t hint, uint32_t newcomers, ceni_grant *out, ceni_followup *call)
 {
     /* written under this lock; carries nothing */
     uint64_t waiters = ceni_load_relaxed(&pool->line->ctl) / CENI_CTL_ONE;
@@ -97,19 +97,19 @@ bool ceni_trust_take_locked(cen_pool *pool, uint32_t hint, uint32_t newcomers, c
 /* Only publishes, or ends it: its caller pumps again, so that it is not called from within itself. */
 void ceni_trust_test_for_pending(cen_pool *pool, uint32_t index)
 {
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t id = pool->id, generation = ceni_slot_generation(pool, index);
     ceni_keeper_nudge(pool);
     bool works = ceni_chores_works(pool, slot, NULL);
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     ceni_chores_unwant_locked(pool, slot);
-    bool passes = works && ceni_idle_publish_locked(pool, index, generation, CENI_TESTING);
-    bool ends = !passes && ceni_slot_move(slot, generation, CENI_TESTING, CENI_CLOSING);
+    bool passes = works && ceni_idle_publish_locked(pool, index, generation, CENI_SLOT_TESTING);
+    bool ends = !passes && ceni_slot_move(slot, generation, CENI_SLOT_TESTING, CENI_SLOT_CLOSING);
     if (ends) ceni_idle_unlist_locked(slot);
     if (ends) ceni_place_leaves_locked(pool);
     uint64_t ctl = ceni_load_relaxed(&line->ctl); /* written under this lock; carries nothing */
-    ceni_line_unlock(line);
+    ceni_waiters_unlock(line);
     if (ends) ceni_place_end_quietly(pool, index, works ? "it is to be made anew" : "it failed its test");
     else if (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) ceni_pool_retire_quietly(line, id, index, generation);
 }

@@ -14,7 +14,7 @@
  * A key is never computed again, and never smaller than that of the one before
  * it in its class, although the clock was read before the lock was had and
  * aging_ns may be less by now: who is first changes only when somebody joins and
- * is it, or when the first leaves, which is what line.c's marks rely on. Were
+ * is it, or when the first leaves, which is what waiters.c's marks rely on. Were
  * keys not in order, one that leaves from behind the first could let another
  * come before it whom nobody has called, and who sleeps while all is left to
  * the heir.
@@ -22,7 +22,7 @@
  * Tested by tests/unit/pool/priority_test.c, tests/explore/pool_priority_test.c.
  */
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 enum { NEIGHBOURS_LOOKED_AT = 4 };
@@ -38,13 +38,13 @@ static ceni_pool_waiter *entry(const ceni_list *link)
     return CENI_LIST_ENTRY((ceni_list *)(uintptr_t)link, ceni_pool_waiter, link);
 }
 
-static ceni_pool_waiter *head_of(const ceni_line *line, unsigned class)
+static ceni_pool_waiter *head_of(const ceni_waiters *line, unsigned class)
 {
     ceni_list *link = ceni_list_first(&line->classes[class].waiters);
     return link ? entry(link) : NULL;
 }
 
-void ceni_turn_init(ceni_line *line)
+void ceni_turn_init(ceni_waiters *line)
 {
     for (unsigned class = 0; class < CENI_CLASSES; class ++) {
         line->classes[class] = (ceni_class){.count = 0};
@@ -53,7 +53,7 @@ void ceni_turn_init(ceni_line *line)
     for (unsigned home = 0; home < CENI_HOMES; home++) ceni_list_init(&line->homes[home]);
 }
 
-ceni_pool_waiter *ceni_line_first_locked(const ceni_line *line)
+ceni_pool_waiter *ceni_waiters_first_locked(const ceni_waiters *line)
 {
     ceni_pool_waiter *first = NULL;
     for (unsigned class = CENI_CLASSES; class -- > 0;) {
@@ -64,7 +64,7 @@ ceni_pool_waiter *ceni_line_first_locked(const ceni_line *line)
     return first;
 }
 
-ceni_class *ceni_turn_class(ceni_line *line, const ceni_pool_waiter *waiter)
+ceni_class *ceni_turn_class(ceni_waiters *line, const ceni_pool_waiter *waiter)
 {
     return &line->classes[class_of(waiter)];
 }
@@ -85,14 +85,14 @@ void ceni_turn_push_locked(cen_pool *pool, ceni_pool_waiter *waiter)
     class->count++;
 }
 
-void ceni_turn_remove_locked(ceni_line *line, ceni_pool_waiter *waiter)
+void ceni_turn_remove_locked(ceni_waiters *line, ceni_pool_waiter *waiter)
 {
     ceni_list_remove(&waiter->link);
     if (waiter->home) ceni_list_remove(&waiter->near);
     ceni_turn_class(line, waiter)->count--;
 }
 
-ceni_pool_waiter *ceni_turn_neighbour_locked(const ceni_line *line, uint64_t thread)
+ceni_pool_waiter *ceni_turn_neighbour_locked(const ceni_waiters *line, uint64_t thread)
 {
     const ceni_list *all = &line->homes[thread % CENI_HOMES], *link = all->next;
     for (unsigned i = 0; i < NEIGHBOURS_LOOKED_AT && link != all; i++, link = link->next) {
@@ -104,7 +104,7 @@ ceni_pool_waiter *ceni_turn_neighbour_locked(const ceni_line *line, uint64_t thr
     return NULL;
 }
 
-int64_t ceni_turn_oldest_locked(const ceni_line *line)
+int64_t ceni_turn_oldest_locked(const ceni_waiters *line)
 {
     int64_t oldest = CENI_FOREVER;
     for (unsigned class = 0; class < CENI_CLASSES; class ++) {
@@ -114,12 +114,12 @@ int64_t ceni_turn_oldest_locked(const ceni_line *line)
     return oldest;
 }
 
-ceni_pool_waiter *ceni_turn_oldest_of_locked(const ceni_line *line, unsigned class)
+ceni_pool_waiter *ceni_turn_oldest_of_locked(const ceni_waiters *line, unsigned class)
 {
     return head_of(line, class);
 }
 
-ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t holder)
+ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_waiters *line, uint64_t holder)
 {
     for (unsigned class = 0; class < CENI_CLASSES; class ++) {
         ceni_list *all = &line->classes[class].waiters;
@@ -130,7 +130,7 @@ ceni_pool_waiter *ceni_turn_of_thread_locked(ceni_line *line, uint64_t holder)
 }
 
 /* Each class is in the order of its keys, so they are merged as the first of all is found. */
-void ceni_turn_walk_locked(const ceni_line *line, size_t most,
+void ceni_turn_walk_locked(const ceni_waiters *line, size_t most,
                            void (*visit)(void *argument, const ceni_pool_waiter *waiter), void *argument)
 {
     const ceni_list *at[CENI_CLASSES];
@@ -151,7 +151,7 @@ void ceni_turn_walk_locked(const ceni_line *line, size_t most,
 
 /* How many of a lower class have waited for so long that they come first all the same. Between the first and the last
  * of the class it takes them to have come evenly, so that a long line costs no more than a short one. */
-static uint32_t aged_of(const ceni_line *line, unsigned class, int64_t key)
+static uint32_t aged_of(const ceni_waiters *line, unsigned class, int64_t key)
 {
     const ceni_class *lower = &line->classes[class];
     const ceni_pool_waiter *head = head_of(line, class);
@@ -164,7 +164,7 @@ static uint32_t aged_of(const ceni_line *line, unsigned class, int64_t key)
 
 uint32_t ceni_turn_ahead_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t came)
 {
-    const ceni_line *line = pool->line;
+    const ceni_waiters *line = pool->line;
     unsigned mine = class_of(waiter);
     int64_t key = key_of(pool, mine, came);
     uint32_t ahead = 0;

@@ -19,7 +19,7 @@
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "sync/future.h"
 
@@ -27,7 +27,7 @@ static cen_status check(cen_pool *pool, const char *call, const char *what, cen_
 {
     cen_status status = ceni_pool_check(pool, call, error);
     if (status != CEN_OK) return status;
-    if (cen_pool_is_closed(pool)) return ceni_pool_is_closed(pool->name, error);
+    if (cen_pool_is_closed(pool)) return ceni_pool_refuse_closed(pool->name, error);
     return ceni_callout_inside(pool) ? ceni_pool_misuse(pool, what, error) : CEN_OK;
 }
 
@@ -35,9 +35,9 @@ static cen_status check(cen_pool *pool, const char *call, const char *what, cen_
 
 static bool close_idle(cen_pool *pool, uint32_t index, uint64_t generation, const char *why)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool ours = ceni_idle_withdraw_locked(pool, index, generation);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     if (ours) ceni_place_end(pool, index, why);
     return ours;
 }
@@ -49,13 +49,13 @@ static bool reload_slot(cen_pool *pool, uint32_t index, uint64_t word)
     uint64_t generation = ceni_word_generation(word);
     ceni_slot_state state = ceni_word_state(word);
     switch (state) {
-    case CENI_IDLE: return close_idle(pool, index, generation, "the pool was reloaded");
-    case CENI_HELD: return ceni_planted(reload_misses_held) || ceni_slot_mark(slot, generation, CENI_HELD);
-    case CENI_OPENING:
+    case CENI_SLOT_IDLE: return close_idle(pool, index, generation, "the pool was reloaded");
+    case CENI_SLOT_HELD: return ceni_planted(reload_misses_held) || ceni_slot_mark(slot, generation, CENI_SLOT_HELD);
+    case CENI_SLOT_OPENING:
         if (ceni_planted(reload_misses_opening)) return true;
         return ceni_slot_mark(slot, generation, state);
-    case CENI_RESETTING:
-    case CENI_TESTING: return ceni_slot_mark(slot, generation, state);
+    case CENI_SLOT_RESETTING:
+    case CENI_SLOT_TESTING: return ceni_slot_mark(slot, generation, state);
     default: return true; /* empty, or on its way out */
     }
 }
@@ -66,7 +66,9 @@ static void reload_later(cen_pool *pool, uint32_t index, int64_t now, int64_t sp
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t word = ceni_slot_word(slot);
-    if (ceni_word_state(word) == CENI_OPENING && ceni_slot_mark(slot, ceni_word_generation(word), CENI_OPENING)) return;
+    if (ceni_word_state(word) == CENI_SLOT_OPENING &&
+        ceni_slot_mark(slot, ceni_word_generation(word), CENI_SLOT_OPENING))
+        return;
     int64_t moment = now + (int64_t)(ceni_random() % (uint64_t)spread_ns);
     int64_t expires = ceni_load_relaxed(&slot->expires_at);              /* a moment; carries nothing */
     if (moment < expires) ceni_store_relaxed(&slot->expires_at, moment); /* likewise; carries nothing */
@@ -75,18 +77,18 @@ static void reload_later(cen_pool *pool, uint32_t index, int64_t now, int64_t sp
 /* So that objects whose time comes are found in time, though no limit asks for rounds. */
 static cen_status plan_rounds(cen_pool *pool, int64_t until, int64_t period, cen_error *error)
 {
-    ceni_call call = {.more = false};
+    ceni_followup call = {.more = false};
     cen_status status = ceni_pool_need_runtime(pool);
     if (status != CEN_OK) return ceni_error_set(error, status, 0, "pool \"%s\": no runtime could be had", pool->name);
     int64_t now = ceni_pool_now(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     bool others = now < pool->rounds_until; /* an earlier reload is still being spread: its rounds go on */
     if (until > 0 && (!others || period < pool->rounds_period)) pool->rounds_period = period;
     if (until > pool->rounds_until) pool->rounds_until = until;
     pool->next_round = now;
     ceni_keeper_plan_locked(pool, &call);
-    ceni_line_unlock(pool->line);
-    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    ceni_waiters_unlock(pool->line);
+    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
     return CEN_OK;
 }
 
@@ -127,7 +129,7 @@ static bool any_doubtful(cen_pool *pool, int64_t idle_ns)
     bool any = false;
     for (uint32_t index = ceni_place_reach(pool); index-- > 0;) { /* all are met, so that all have an age from now on */
         uint64_t word = ceni_word_at(pool, index);
-        any |= ceni_word_state(word) == CENI_IDLE && is_doubtful(pool, index, word, idle_ns);
+        any |= ceni_word_state(word) == CENI_SLOT_IDLE && is_doubtful(pool, index, word, idle_ns);
     }
     return any;
 }
@@ -147,20 +149,20 @@ static ceni_reaping *reaping_for_locked(cen_pool *pool, int64_t idle_ns)
 /* What was idle when this is called is closed when it has been idle for so long, unless it is lent before. */
 static cen_status reap_later(cen_pool *pool, int64_t idle_ns, cen_error *error)
 {
-    ceni_call call = {.more = false};
+    ceni_followup call = {.more = false};
     cen_status status = ceni_pool_need_runtime(pool);
     if (status != CEN_OK)
         return ceni_error_set(error, status, 0, "pool \"%s\": no runtime to reap later: %s", pool->name,
                               cen_status_text(status));
     int64_t now = ceni_pool_now(pool);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_reaping *r = reaping_for_locked(pool, idle_ns);
     if (r->idle_ns < idle_ns) r->idle_ns = idle_ns;
     r->until = r->idle_ns < CENI_FOREVER - now ? now + r->idle_ns : CENI_FOREVER;
     if (r->until < pool->next_round) pool->next_round = r->until;
     ceni_keeper_plan_locked(pool, &call);
-    ceni_line_unlock(pool->line);
-    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    ceni_waiters_unlock(pool->line);
+    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
     return CEN_OK;
 }
 
@@ -178,7 +180,7 @@ cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_err
     uint32_t closed = 0;
     for (uint32_t index = ceni_place_reach(pool); index-- > 0;) {
         uint64_t word = ceni_word_at(pool, index);
-        if (ceni_word_state(word) != CENI_IDLE || ceni_slot_age(pool, ceni_slot_at(pool, index), word) < idle_ns)
+        if (ceni_word_state(word) != CENI_SLOT_IDLE || ceni_slot_age(pool, ceni_slot_at(pool, index), word) < idle_ns)
             continue;
         closed += close_idle(pool, index, ceni_word_generation(word), CENI_WHY_REAPED);
     }
@@ -190,9 +192,9 @@ cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_err
 
 static cen_status set_paused(cen_pool *pool, bool paused)
 {
-    ceni_call call = {.more = false};
-    ceni_line *line = pool->line;
-    ceni_line_lock(line);
+    ceni_followup call = {.more = false};
+    ceni_waiters *line = pool->line;
+    ceni_waiters_lock(line);
     bool changes = pool->paused != paused;
     pool->paused = paused;
     if (changes && !paused) ceni_pace_begin_locked(pool, ceni_clock_now()); /* a pause is no slowness */
@@ -200,11 +202,11 @@ static cen_status set_paused(cen_pool *pool, bool paused)
     ceni_setting_put(&pool->by_line, !lends || ceni_pool_has(&pool->strict));
     bool waited_for = ceni_load_relaxed(&line->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
     bool first = !lends || (ceni_pool_has(&pool->strict) && waited_for);
-    ceni_line_mark_locked(line, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
+    ceni_waiters_mark_locked(line, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
     ceni_places_counted_locked(pool);
-    if (!ceni_planted(resume_tells_nobody)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
-    ceni_line_unlock(line);
-    ceni_line_make_call(line, pool->id, pool, &call);
+    if (!ceni_planted(resume_tells_nobody)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
+    ceni_waiters_unlock(line);
+    ceni_waiters_follow_up(line, pool->id, pool, &call);
     if (changes)
         ceni_pool_event_tell(
             pool, (cen_pool_event){.kind = paused ? CEN_EVENT_PAUSED : CEN_EVENT_RESUMED, .index = CEN_NO_SLOT}, "%s",
@@ -230,10 +232,10 @@ cen_status cen_pool_resume(cen_pool *pool, cen_error *error)
 /* Under the lock, because of one that is tested it is written there when that began, and the time limit counts from then. */
 static void forget_test(cen_pool *pool, uint32_t index)
 {
-    ceni_line_lock(pool->line);
-    if (ceni_word_state(ceni_word_at(pool, index)) == CENI_IDLE)
+    ceni_waiters_lock(pool->line);
+    if (ceni_word_state(ceni_word_at(pool, index)) == CENI_SLOT_IDLE)
         ceni_store_relaxed(&ceni_slot_at(pool, index)->tested_at, 0); /* never; a moment; carries nothing */
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
 }
 
 cen_status cen_pool_test_now(cen_pool *pool, cen_error *error)
@@ -242,6 +244,6 @@ cen_status cen_pool_test_now(cen_pool *pool, cen_error *error)
     if (status != CEN_OK) return status;
     uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++)
-        if (ceni_word_state(ceni_word_at(pool, index)) == CENI_IDLE) forget_test(pool, index);
+        if (ceni_word_state(ceni_word_at(pool, index)) == CENI_SLOT_IDLE) forget_test(pool, index);
     return plan_rounds(pool, 0, 0, error);
 }

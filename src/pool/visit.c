@@ -29,7 +29,7 @@
  * Tested by tests/unit/pool/visit_test.c, visit_real_test.c, tests/explore/pool_visit_test.c.
  */
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "sync/future.h"
 
 typedef bool visitor(void *argument, const cen_object_view *holding);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread's wait for an object. The line (line.c) says who is served when and
+ * A thread's wait for an object. The line (waiters.c) says who is served when and
  * why nobody is forgotten; this is what one waiting thread does.
  *
  *     join ──first──▶ look ──nothing──▶ linger ▶ READY ▶ look ──nothing──▶ stay awake ▶ park
@@ -20,12 +20,12 @@
  * not touch the pool, which may be gone.
  *
  * Order table
- * [J1] told, settle  | load of the state | acquire | L3 in line.c | the grant | a grant half written is read
- * [J2] park, wake up | cas of the state  | acq_rel; park: seq_cst | L3 in line.c; park: S5 in sync/stop.c | the grant; that a wake is needed | a teller sees AWAKE and wakes nobody; a stopped thread sleeps on
+ * [J1] told, settle  | load of the state | acquire | L3 in waiters.c | the grant | a grant half written is read
+ * [J2] park, wake up | cas of the state  | acq_rel; park: seq_cst | L3 in waiters.c; park: S5 in sync/stop.c | the grant; that a wake is needed | a teller sees AWAKE and wakes nobody; a stopped thread sleeps on
  */
 #include "base/plant.h"
 #include "base/probe.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "pool/quick.h"
 #include "port/port.h"
 #include "sync/stop.h"
@@ -65,12 +65,12 @@ bool ceni_pool_find(cen_pool *pool, uint32_t hint, ceni_grant *out)
 void ceni_grant_return(cen_pool *pool, const ceni_grant *extra)
 {
     if (extra->slot) {
-        if (!ceni_place_return(pool, extra->index, extra->generation, CENI_HELD))
+        if (!ceni_place_return(pool, extra->index, extra->generation, CENI_SLOT_HELD))
             ceni_slot_take_back(pool, extra->index, extra->generation); /* close was quicker */
         return;
     }
-    ceni_line_lock(pool->line);
-    ceni_place_vacate_locked(pool, extra->index, CENI_OPENING);
+    ceni_waiters_lock(pool->line);
+    ceni_place_vacate_locked(pool, extra->index, CENI_SLOT_OPENING);
 }
 
 static void take_granted(const ceni_pool_waiter *waiter, ceni_grant *out)
@@ -94,17 +94,17 @@ static const ceni_verdict fine = {.status = CEN_OK};
 /* It was told that nothing would come, and has found something: it is served after all. */
 static ceni_verdict keep_found(cen_pool *pool)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->tally.failed--;
     pool->tally.served++;
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     return fine;
 }
 
 /* The first has found something by itself: it leaves the line, unless it has been told something. */
 static ceni_verdict settle_found(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *found)
 {
-    if (ceni_line_leave(pool, waiter, &pool->tally.served)) return fine;
+    if (ceni_waiters_leave(pool, waiter, &pool->tally.served)) return fine;
     ceni_grant extra = *found;
     uint32_t state = ceni_load_acquire(&waiter->state); /* [J1] */
     bool granted = state == CENI_WAIT_GRANTED;
@@ -170,7 +170,7 @@ static bool look_as_first(cen_pool *pool, ceni_pool_waiter *waiter, int64_t mome
     int64_t begin = awake ? ceni_clock_now() : 0;
     if (awake ? look_patiently(pool, waiter, begin, moment, out) : step_aside(pool, waiter, out)) return true;
     bool glances = false;
-    if (!ceni_line_ready(pool, waiter, &glances)) return glances && ceni_pool_find(pool, CENI_NO_INDEX, out);
+    if (!ceni_waiters_ready(pool, waiter, &glances)) return glances && ceni_pool_find(pool, CENI_NO_INDEX, out);
     if (!ceni_planted(ready_without_look) && ceni_pool_find(pool, CENI_NO_INDEX, out)) return true;
     if (awake) stay_awake(waiter, earlier(begin + AWAKE_NS, moment));
     return false;
@@ -212,7 +212,7 @@ static void leave_cancelled(void *argument)
     sleeping *self = argument;
     uint32_t state = ceni_load_acquire(&self->waiter->state); /* [J1] */
     /* After being sent away it does not touch the pool. */
-    bool in_line = state < CENI_WAIT_GRANTED && ceni_line_leave(self->pool, self->waiter, NULL);
+    bool in_line = state < CENI_WAIT_GRANTED && ceni_waiters_leave(self->pool, self->waiter, NULL);
     if (!in_line) state = ceni_load_acquire(&self->waiter->state); /* [J1] */
     if (!in_line && state == CENI_WAIT_GRANTED && !ceni_planted(cancelled_take_loses_its_grant))
         return_grant(self->pool, self->waiter);
@@ -255,7 +255,7 @@ static ceni_verdict told_before(const ceni_pool_waiter *waiter, ceni_grant *out)
 static ceni_verdict expire(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *out)
 {
     if (!must_queue(pool) && ceni_idle_take(pool, CENI_NO_INDEX, out)) return settle_found(pool, waiter, out);
-    if (ceni_line_leave(pool, waiter, &pool->tally.timed_out)) return (ceni_verdict){.status = CEN_TIMEOUT};
+    if (ceni_waiters_leave(pool, waiter, &pool->tally.timed_out)) return (ceni_verdict){.status = CEN_TIMEOUT};
     return told_before(waiter, out);
 }
 
@@ -263,7 +263,7 @@ static ceni_verdict expire(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant 
 static ceni_verdict stop_waiting(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *out)
 {
     ceni_verdict stopped = {.status = CEN_INTERRUPTED};
-    if (ceni_line_leave(pool, waiter, NULL) || ceni_planted(stopped_take_loses_its_grant)) return stopped;
+    if (ceni_waiters_leave(pool, waiter, NULL) || ceni_planted(stopped_take_loses_its_grant)) return stopped;
     return told_before(waiter, out);
 }
 
@@ -277,21 +277,21 @@ static ceni_verdict give_up(cen_pool *pool, ceni_pool_waiter *waiter, ceni_stop_
 static ceni_verdict join(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment, bool *heir, bool *look)
 {
     int64_t now = ceni_clock_now();
-    ceni_call call = {.never_opens = true}; /* for another, while it stands in line itself and is to answer */
-    ceni_line *line = pool->line;
+    ceni_followup call = {.never_opens = true}; /* for another, while it stands in line itself and is to answer */
+    ceni_waiters *line = pool->line;
     uint64_t id = pool->id;
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     ceni_verdict verdict = ceni_admit_locked(pool, waiter, now, moment);
     if (verdict.status == CEN_OK) {
         bool strict = ceni_pool_has(&pool->strict);
-        *heir = ceni_line_join_locked(pool, waiter, now);
-        *look = !*heir && !strict && ceni_line_first_is_pending_locked(line);
-        if (strict) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call); /* its second look */
+        *heir = ceni_waiters_join_locked(pool, waiter, now);
+        *look = !*heir && !strict && ceni_waiters_first_is_pending_locked(line);
+        if (strict) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call); /* its second look */
         else ceni_chores_plan_locked(pool, &call);
         if (pool->gate.breaker != CEN_BREAKER_CLOSED) ceni_keeper_plan_locked(pool, &call); /* when its hope ends */
     }
-    ceni_line_unlock(line);
-    ceni_line_make_call(line, id, pool, &call);
+    ceni_waiters_unlock(line);
+    ceni_waiters_follow_up(line, id, pool, &call);
     return verdict;
 }
 

@@ -11,7 +11,7 @@
  */
 #include <stdio.h>
 
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 
 const char *ceni_holder_say(uint64_t holder, char text[CENI_HOLDER_ROOM])

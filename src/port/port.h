@@ -247,7 +247,7 @@ extern _Atomic uint64_t ceni_fork_page_of[]; /* the same page, for our other lib
 #define ceni_fork_page ceni_fork_page_of
 #endif
 /* The word of process_exit.c. The epoch has its lines to itself, because it is read always and the others are written. */
-enum { CENI_FORK_EXIT_WORD = CENI_LINE / sizeof(uint64_t), CENI_FORK_FIRST_FREE_WORD };
+enum { CENI_FORK_EXIT_WORD = CENI_CACHE_LINE / sizeof(uint64_t), CENI_FORK_FIRST_FREE_WORD };
 uint64_t ceni_fork_assign(void);
 
 static inline uint64_t ceni_fork_epoch(void)

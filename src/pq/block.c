@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 static const int64_t MS = 1000000;
 

@@ -19,7 +19,7 @@
  */
 #include <stdlib.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 typedef struct place {
     _Atomic(const PGconn *) conn; /* NULL: empty, and always was */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 /* reserved_connections came with version 16. Sessions of other users have their kind hidden from those without privileges, but not
  * their database; those of the server itself have none, or a kind that is told. */

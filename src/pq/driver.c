@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 static void close_connection(void *state, void *conn)
 {

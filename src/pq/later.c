@@ -27,7 +27,7 @@
 
 #include <cenote/poller.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 typedef struct ceni_pq_later {
     /* the owner's */

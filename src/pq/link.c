@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 cen_status ceni_pq_link_new(ceni_pq_state *state, PGconn *conn, ceni_pq_link **out, cen_error *error)
 {

@@ -14,7 +14,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 enum { STATEMENTS = 64, STATEMENTS_MOST = 4096, HOSTS_MOST = 64 };
 static const int64_t SECOND = 1000000000;

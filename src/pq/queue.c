@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 enum { AT_ONE_SERVER = 4, AT_ONCE = 32, WAITING_MOST = 1024 };
 

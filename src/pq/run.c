@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 enum { NAME_SIZE = 20 };
 

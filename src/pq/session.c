@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 enum { WORD_SIZE = 16, WORDS_MOST = 6 };
 

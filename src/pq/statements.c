@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 static uint64_t hash_of(const char *text)
 {

@@ -35,7 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 enum { NS = 1000000000, CANCEL_AGAIN_NS = 200000000 };
 

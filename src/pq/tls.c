@@ -8,7 +8,7 @@
  */
 #include <dlfcn.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 static void initialise(void)
 {

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 enum { DIGITS = 36, STATE_LENGTH = 5 };
 

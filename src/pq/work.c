@@ -18,7 +18,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 enum { CANCEL_AGAIN_NS = 100000000 };
 enum { GO_ON = -1, FAILED = -2, PASSWORD_ROOM = 1024, KEYWORDS_MOST = 8 };

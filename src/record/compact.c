@@ -52,7 +52,7 @@ static size_t block_bytes(const ceni_stock *stock)
 bool ceni_stock_init(ceni_stock *stock, uint32_t lines, const cen_allocator *allocator)
 {
     *stock = (ceni_stock){.shift = (uint32_t)__builtin_ctz(lines)};
-    ceni_setting_put(&stock->blocks[0], ceni_alloc(allocator, block_bytes(stock), CENI_LINE));
+    ceni_setting_put(&stock->blocks[0], ceni_alloc(allocator, block_bytes(stock), CENI_CACHE_LINE));
     ceni_setting_put(&stock->room, lines);
     return ceni_setting(&stock->blocks[0]) != NULL;
 }
@@ -67,7 +67,7 @@ void ceni_stock_renew(ceni_stock *stock)
 void ceni_stock_fini(ceni_stock *stock, const cen_allocator *allocator)
 {
     for (unsigned i = 0; i < CENI_STOCK_BLOCKS; i++)
-        ceni_free(allocator, ceni_setting(&stock->blocks[i]), block_bytes(stock), CENI_LINE);
+        ceni_free(allocator, ceni_setting(&stock->blocks[i]), block_bytes(stock), CENI_CACHE_LINE);
 }
 
 static ceni_bucket_line *line_at(const ceni_stock *stock, uint32_t line)
@@ -79,11 +79,11 @@ void ceni_stock_tend(ceni_stock *stock, const cen_allocator *allocator)
 {
     uint32_t room = ceni_setting(&stock->room), block = room >> stock->shift;
     if (ceni_setting(&stock->used) + FEW <= room || block >= CENI_STOCK_BLOCKS) return;
-    ceni_bucket_line *made = ceni_alloc(allocator, block_bytes(stock), CENI_LINE), *none = NULL;
+    ceni_bucket_line *made = ceni_alloc(allocator, block_bytes(stock), CENI_CACHE_LINE), *none = NULL;
     if (!made) return;
     if (ceni_cas_acq_rel(&stock->blocks[block], &none, made)) /* [X4] */
         ceni_add_acq_rel(&stock->room, 1u << stock->shift);   /* [X5] */
-    else ceni_free(allocator, made, block_bytes(stock), CENI_LINE);
+    else ceni_free(allocator, made, block_bytes(stock), CENI_CACHE_LINE);
 }
 
 /* The number of a line that is free; 0: there is none. `all`: not only the first half. */

@@ -38,7 +38,7 @@
 #include "base/atomic.h"
 
 enum {
-    CENI_LINE_BUCKETS = CENI_LINE / sizeof(uint64_t),
+    CENI_LINE_BUCKETS = CENI_CACHE_LINE / sizeof(uint64_t),
     CENI_COMPACT_LINES = CEN_HISTOGRAM_BUCKETS / CENI_LINE_BUCKETS,
     CENI_COMPACT_ROWS = CEN_HISTOGRAM_BUCKETS / 32,
     CENI_STOCK_BLOCKS = 32,
@@ -57,11 +57,11 @@ typedef struct ceni_stock {
 } ceni_stock;
 
 typedef struct ceni_stripe {
-    _Alignas(CENI_LINE) _Atomic uint64_t sum;   /* valid while it is below 2^63 and not overflowed */
-    _Atomic bool overflowed;                    /* sticky until reset */
-    _Atomic int64_t smallest;                   /* INT64_MAX when nothing was recorded */
-    _Atomic int64_t largest;                    /* -1 when nothing was recorded */
-    _Atomic uint16_t lines[CENI_COMPACT_LINES]; /* number in the stock, from 1; 0: none; CENI_LINE_COMES */
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t sum; /* valid while it is below 2^63 and not overflowed */
+    _Atomic bool overflowed;                        /* sticky until reset */
+    _Atomic int64_t smallest;                       /* INT64_MAX when nothing was recorded */
+    _Atomic int64_t largest;                        /* -1 when nothing was recorded */
+    _Atomic uint16_t lines[CENI_COMPACT_LINES];     /* number in the stock, from 1; 0: none; CENI_LINE_COMES */
 } ceni_stripe;
 
 enum { CENI_LINE_COMES = UINT16_MAX }; /* somebody is about to put a number there */

@@ -34,7 +34,7 @@
 
 #include "base/alloc.h"
 
-_Static_assert(CENI_LINE % sizeof(_Atomic int64_t) == 0, "a line holds whole counters");
+_Static_assert(CENI_CACHE_LINE % sizeof(_Atomic int64_t) == 0, "a line holds whole counters");
 
 static size_t shard_count(void)
 {
@@ -50,10 +50,10 @@ static size_t bytes(const ceni_counters *counters)
 
 cen_status ceni_counters_init(ceni_counters *counters, size_t count, const cen_allocator *allocator)
 {
-    size_t line = CENI_LINE / sizeof *counters->at;
+    size_t line = CENI_CACHE_LINE / sizeof *counters->at;
     ceni_counters made = {.mask = shard_count() - 1, .count = count, .allocator = allocator};
     made.stride = (count + line - 1) / line * line;
-    made.at = ceni_alloc(allocator, bytes(&made), CENI_LINE);
+    made.at = ceni_alloc(allocator, bytes(&made), CENI_CACHE_LINE);
     if (!made.at) return CEN_NO_MEMORY;
     *counters = made;
     return CEN_OK;
@@ -61,7 +61,7 @@ cen_status ceni_counters_init(ceni_counters *counters, size_t count, const cen_a
 
 void ceni_counters_fini(ceni_counters *counters)
 {
-    ceni_free(counters->allocator, counters->at, bytes(counters), CENI_LINE);
+    ceni_free(counters->allocator, counters->at, bytes(counters), CENI_CACHE_LINE);
     *counters = (ceni_counters){0};
 }
 

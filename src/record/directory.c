@@ -40,8 +40,8 @@
 typedef struct visit {
     /* under the directory's lock */
     ceni_list link;
-    ceni_entry *entry; /* being visited */
-    ceni_entry *next;  /* to be visited after it */
+    ceni_directory_entry *entry; /* being visited */
+    ceni_directory_entry *next;  /* to be visited after it */
     /* fixed */
     uint64_t thread;
     uint64_t epoch; /* of the process that walks */
@@ -86,7 +86,7 @@ ceni_directory *ceni_directory_freed(void)
 
 /* ---- Join and leave ------------------------------------------------------ */
 
-void ceni_directory_join(ceni_directory *directory, ceni_entry *entry)
+void ceni_directory_join(ceni_directory *directory, ceni_directory_entry *entry)
 {
     ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
     ceni_setting_put(&entry->number, ++directory->joined); /* something of it may be telling events already */
@@ -96,14 +96,14 @@ void ceni_directory_join(ceni_directory *directory, ceni_entry *entry)
     ceni_mutex_unlock(&directory->lock, CENI_RANK_DIRECTORY);
 }
 
-static ceni_entry *entry_after(const ceni_directory *directory, const ceni_list *link)
+static ceni_directory_entry *entry_after(const ceni_directory *directory, const ceni_list *link)
 {
-    return link->next == &directory->entries ? NULL : CENI_LIST_ENTRY(link->next, ceni_entry, link);
+    return link->next == &directory->entries ? NULL : CENI_LIST_ENTRY(link->next, ceni_directory_entry, link);
 }
 
 /* Takes the entry out of the list, out of the future of all walks, and out of
  * the present of the caller's own. */
-static void take_out_locked(ceni_directory *directory, ceni_entry *entry)
+static void take_out_locked(ceni_directory *directory, ceni_directory_entry *entry)
 {
     uint64_t self = ceni_thread_id();
     for (ceni_list *link = directory->visits.next; link != &directory->visits; link = link->next) {
@@ -116,7 +116,7 @@ static void take_out_locked(ceni_directory *directory, ceni_entry *entry)
     directory->count--;
 }
 
-static bool visited_locked(const ceni_directory *directory, const ceni_entry *entry)
+static bool visited_locked(const ceni_directory *directory, const ceni_directory_entry *entry)
 {
     for (const ceni_list *link = directory->visits.next; link != &directory->visits; link = link->next)
         if (CENI_LIST_ENTRY(link, const visit, link)->entry == entry) return true;
@@ -134,7 +134,7 @@ static void await_turn_locked(ceni_directory *directory)
     directory->leavers--;
 }
 
-void ceni_directory_leave(ceni_directory *directory, ceni_entry *entry)
+void ceni_directory_leave(ceni_directory *directory, ceni_directory_entry *entry)
 {
     if (entry->epoch != ceni_fork_epoch()) return; /* in no directory, or in a parent's */
     ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
@@ -147,9 +147,10 @@ void ceni_directory_leave(ceni_directory *directory, ceni_entry *entry)
 
 /* Visits v->next with the lock dropped and tells those who wait to leave. False: this is a child that was forked meanwhile,
  * and has neither the lock nor the directory. */
-static bool visit_one_locked(ceni_directory *directory, visit *v, void (*call)(void *, ceni_entry *), void *argument)
+static bool visit_one_locked(ceni_directory *directory, visit *v, void (*call)(void *, ceni_directory_entry *),
+                             void *argument)
 {
-    ceni_entry *entry = v->entry = v->next;
+    ceni_directory_entry *entry = v->entry = v->next;
     v->next = entry_after(directory, &entry->link);
     ceni_mutex_unlock(&directory->lock, CENI_RANK_DIRECTORY);
     ceni_rank_expect_none("a visitor of the directory");
@@ -165,7 +166,8 @@ static bool visit_one_locked(ceni_directory *directory, visit *v, void (*call)(v
     return true;
 }
 
-void ceni_directory_each(ceni_directory *directory, void (*visitor)(void *argument, ceni_entry *entry), void *argument)
+void ceni_directory_each(ceni_directory *directory, void (*visitor)(void *argument, ceni_directory_entry *entry),
+                         void *argument)
 {
     ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
     visit v = {

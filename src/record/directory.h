@@ -7,7 +7,7 @@
  * ends. Whoever wants to show them all walks through the directory, and needs
  * to know none of the kinds.
  *
- *     pool->entry = (ceni_entry){"pool", pool->name, pool_snapshot, pool};
+ *     pool->entry = (ceni_directory_entry){"pool", pool->name, pool_snapshot, pool};
  *     ceni_directory_join(ceni_directory_process(), &pool->entry);
  *     ...
  *     ceni_directory_leave(ceni_directory_process(), &pool->entry);
@@ -48,7 +48,7 @@ typedef struct ceni_component_calls {
     const char *(*system)(const void *object);
 } ceni_component_calls;
 
-typedef struct ceni_entry {
+typedef struct ceni_directory_entry {
     /* set by the owner before it joins, and unchanged until it has left */
     const char *kind; /* "queue", "pool" */
     const char *name;
@@ -61,12 +61,12 @@ typedef struct ceni_entry {
     uint64_t epoch;          /* of the process that joined it */
     /* under the directory's lock */
     ceni_list link;
-} ceni_entry;
+} ceni_directory_entry;
 
 typedef struct ceni_directory {
     ceni_mutex lock;
     /* under the lock */
-    ceni_list entries; /* of ceni_entry, in the order of joining */
+    ceni_list entries; /* of ceni_directory_entry, in the order of joining */
     ceni_list visits;  /* going on now */
     uint64_t joined;   /* entries ever */
     size_t count;
@@ -85,16 +85,17 @@ ceni_directory *ceni_directory_process(void);
  * that is out has come back: not to be shown, only for those who bring it. */
 ceni_directory *ceni_directory_freed(void);
 
-void ceni_directory_join(ceni_directory *directory, ceni_entry *entry);
+void ceni_directory_join(ceni_directory *directory, ceni_directory_entry *entry);
 
 /* Takes the entry out; when it returns nobody is visiting it, except the
  * caller. An entry that is in no directory (zeroed, or left before) is left alone. */
-void ceni_directory_leave(ceni_directory *directory, ceni_entry *entry);
+void ceni_directory_leave(ceni_directory *directory, ceni_directory_entry *entry);
 
 /* Calls `visit` for every entry, oldest first. An entry that is there from the
  * beginning to the end of the call is visited once; one that joins or leaves
  * meanwhile is visited once or not at all. */
-void ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_entry *entry), void *argument);
+void ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_directory_entry *entry),
+                         void *argument);
 
 size_t ceni_directory_count(ceni_directory *directory);
 

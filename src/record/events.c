@@ -43,7 +43,7 @@
 
 /* In a world each schedule begins with the static memory that the first one found: a copy of it all. */
 #ifdef CENI_WATCHED
-enum { LIFE_PLACES = 4, TRACE_PLACES = 2, ALIGNMENT = CENI_LINE };
+enum { LIFE_PLACES = 4, TRACE_PLACES = 2, ALIGNMENT = CENI_CACHE_LINE };
 #else
 /* a page: so they lie in one piece in a core file */
 enum { LIFE_PLACES = 2048, TRACE_PLACES = 1024, ALIGNMENT = 4096 };
@@ -54,8 +54,8 @@ enum { AWAKE = 0, FOR_LIFE = 1, FOR_ALL = 2 };
 static const uint32_t places[CENI_STREAMS] = {LIFE_PLACES, TRACE_PLACES};
 
 typedef struct memory {
-    _Alignas(CENI_LINE) unsigned char life[CENI_RING_BYTES(LIFE_PLACES)];
-    _Alignas(CENI_LINE) unsigned char trace[CENI_RING_BYTES(TRACE_PLACES)];
+    _Alignas(CENI_CACHE_LINE) unsigned char life[CENI_RING_BYTES(LIFE_PLACES)];
+    _Alignas(CENI_CACHE_LINE) unsigned char trace[CENI_RING_BYTES(TRACE_PLACES)];
 } memory;
 
 static CENI_STATIC _Alignas(ALIGNMENT) memory first;
@@ -133,7 +133,8 @@ void ceni_events_switch_on(void)
 enum { switched_on = true };
 #endif
 
-void ceni_event_emit(cen_event_level level, const char *what, const ceni_entry *of, int64_t value, const char *text)
+void ceni_event_emit(cen_event_level level, const char *what, const ceni_directory_entry *of, int64_t value,
+                     const char *text)
 {
     const char *name = of && of->name ? of->name : "";
     if (!what) what = "";

@@ -22,7 +22,8 @@ CENI_SPI_BEGIN
 
 /* Tells that it happened to the component, now. `text` is a whole sentence, or NULL: none. `of` may be NULL. TRACE goes to
  * the ring of its own. */
-void ceni_event_emit(cen_event_level level, const char *what, const ceni_entry *of, int64_t value, const char *text);
+void ceni_event_emit(cen_event_level level, const char *what, const ceni_directory_entry *of, int64_t value,
+                     const char *text);
 
 CENI_SPI_END
 
@@ -36,8 +37,8 @@ uint64_t ceni_events_begun(ceni_stream stream);
 /* As ceni_ring_read, of this process' ring, wherever it is. A cursor ahead of all is of another process and begins anew. */
 cen_status ceni_events_take(ceni_stream stream, ceni_cursor *cursor, cen_event *out);
 
-/* Moves both rings into other memory, which is all zero, aligned to CENI_LINE and there for ever: the first call makes them there,
- * and the second has all events go there from now on. One caller at a time, once in a process. */
+/* Moves both rings into other memory, which is all zero, aligned to CENI_CACHE_LINE and there for ever: the first call makes
+ * them there, and the second has all events go there from now on. One caller at a time, once in a process. */
 size_t ceni_events_size(void);
 void ceni_events_lay(void *memory);
 void ceni_events_move(void *memory);

@@ -3,7 +3,7 @@
  * A histogram that any thread may write, of histograms or of any other numbers that
  * are not negative; include/cenote/histogram.h says how exact it is.
  *
- *     ceni_histogram *h = ceni_alloc(NULL, sizeof *h, CENI_LINE);
+ *     ceni_histogram *h = ceni_alloc(NULL, sizeof *h, CENI_CACHE_LINE);
  *     ceni_histogram_init(h);
  *     ceni_histogram_record(h, waited_ns);
  *

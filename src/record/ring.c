@@ -126,9 +126,9 @@ struct ceni_ring {
     uint32_t reserved;
     uint64_t process;
     /* any thread, atomically; away from what all only read */
-    _Alignas(CENI_LINE) _Atomic uint64_t next; /* and whether the ring was left */
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t next; /* and whether the ring was left */
     _Atomic uint64_t dropped;
-    _Alignas(CENI_LINE) place at[];
+    _Alignas(CENI_CACHE_LINE) place at[];
 };
 _Static_assert(offsetof(struct ceni_ring, at) == CENI_RING_HEADER, "what is before the places");
 
@@ -167,13 +167,13 @@ ceni_ring *ceni_ring_init(void *memory, uint32_t places)
 
 ceni_ring *ceni_ring_new(uint32_t places, const cen_allocator *allocator)
 {
-    void *memory = ceni_alloc(allocator, ceni_ring_size(places), CENI_LINE);
+    void *memory = ceni_alloc(allocator, ceni_ring_size(places), CENI_CACHE_LINE);
     return memory ? ceni_ring_init(memory, places) : NULL;
 }
 
 void ceni_ring_free(ceni_ring *ring, const cen_allocator *allocator)
 {
-    if (ring) ceni_free(allocator, ring, ceni_ring_size(ring->places), CENI_LINE);
+    if (ring) ceni_free(allocator, ring, ceni_ring_size(ring->places), CENI_CACHE_LINE);
 }
 
 void ceni_ring_wipe(void *memory, uint32_t places)
@@ -411,7 +411,7 @@ size_t ceni_ring_told_size(const void *bytes, size_t size)
 const ceni_ring *ceni_ring_find(const void *memory, size_t size)
 {
     size_t told = ceni_ring_told_size(memory, size);
-    return told && told <= size && (uintptr_t)memory % CENI_LINE == 0 ? memory : NULL;
+    return told && told <= size && (uintptr_t)memory % CENI_CACHE_LINE == 0 ? memory : NULL;
 }
 
 uint32_t ceni_ring_places(const ceni_ring *ring)

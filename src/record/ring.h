@@ -69,7 +69,7 @@ typedef struct ceni_ring_tag {
 } ceni_ring_tag;
 
 /* Makes a ring in the caller's memory of ceni_ring_size(places) bytes, aligned
- * to CENI_LINE: in a mapped file, say. It needs no end. */
+ * to CENI_CACHE_LINE: in a mapped file, say. It needs no end. */
 ceni_ring *ceni_ring_init(void *memory, uint32_t places);
 
 /* The same where all is zero, and touches no place. */
@@ -127,7 +127,7 @@ bool ceni_ring_skip(const ceni_ring *ring, ceni_cursor *cursor);
 
 /* ---- Dumps ---------------------------------------------------------------- */
 
-/* The ring that `size` bytes of memory hold, aligned to CENI_LINE: the live one or
+/* The ring that `size` bytes of memory hold, aligned to CENI_CACHE_LINE: the live one or
  * a copy of its bytes. NULL if they are not a whole ring of this version. Such a
  * ring may be read; writing it is only for the live one. */
 const ceni_ring *ceni_ring_find(const void *memory, size_t size);

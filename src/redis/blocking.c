@@ -28,7 +28,7 @@ static struct timeval as_time(int64_t ns)
 }
 
 /* Until the descriptor is ready: 0, or errno; ETIMEDOUT at the deadline, ECANCELED when the process exits. */
-static int await(const ceni_redis *pool, int fd, short events, int64_t due)
+static int await(const ceni_redis_server *pool, int fd, short events, int64_t due)
 {
     for (;;) {
         int64_t ns = due == INT64_MAX ? INT64_MAX : due - cen_clock();
@@ -41,7 +41,7 @@ static int await(const ceni_redis *pool, int fd, short events, int64_t due)
     }
 }
 
-static int send_all(const ceni_redis *pool, int fd, const char *bytes, size_t size, int64_t due)
+static int send_all(const ceni_redis_server *pool, int fd, const char *bytes, size_t size, int64_t due)
 {
     while (size > 0) {
         ssize_t count = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -60,7 +60,7 @@ static int send_all(const ceni_redis *pool, int fd, const char *bytes, size_t si
 
 /* What the driver is doing with a connection, and until when. */
 typedef struct dialogue {
-    ceni_redis *pool;
+    ceni_redis_server *pool;
     redisContext *context;
     const char *what;
     int64_t due, limit_ns;
@@ -69,7 +69,7 @@ typedef struct dialogue {
 /* The next reply, or what went wrong. */
 static cen_status receive(const dialogue *now, redisReply **out, cen_error *error)
 {
-    ceni_redis *pool = now->pool;
+    ceni_redis_server *pool = now->pool;
     redisContext *context = now->context;
     for (;;) {
         void *reply = NULL;
@@ -111,7 +111,7 @@ static cen_status talk_over(const dialogue *now, ceni_redis_talk *talk, cen_erro
 
 /* ---- Open and close ------------------------------------------------------------------------------------ */
 
-static cen_status connect_to(ceni_redis *pool, redisContext **out, cen_error *error)
+static cen_status connect_to(ceni_redis_server *pool, redisContext **out, cen_error *error)
 {
     const ceni_redis_url *url = &pool->url;
     struct timeval time = as_time(pool->connect_ns);
@@ -139,7 +139,7 @@ static cen_status connect_to(ceni_redis *pool, redisContext **out, cen_error *er
 
 cen_status ceni_redis_open(void *state, void **out, cen_error *error)
 {
-    ceni_redis *pool = state;
+    ceni_redis_server *pool = state;
     dialogue now = {pool, NULL, "opening a connection", due_in(pool->connect_ns), pool->connect_ns};
     redisContext *context = NULL;
     ceni_redis_talk talk;
@@ -216,7 +216,7 @@ void ceni_redis_abandon(void *state, void *object)
 
 void ceni_redis_cancel_all(void *state)
 {
-    const ceni_redis *pool = state;
+    const ceni_redis_server *pool = state;
     if (pool->exits >= 0 && pool->process == getpid()) (void)!write(pool->exits, &(uint64_t){1}, sizeof(uint64_t));
 }
 
@@ -235,7 +235,7 @@ cen_condition ceni_redis_check(void *state, void *object)
 
 cen_status ceni_redis_test(void *state, void *object, cen_error *error)
 {
-    ceni_redis *pool = state;
+    ceni_redis_server *pool = state;
     redisContext *context = object;
     ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
     dialogue now = {pool, context, "a test", due_in(pool->test_ns), pool->test_ns};
@@ -251,7 +251,7 @@ cen_status ceni_redis_test(void *state, void *object, cen_error *error)
 
 cen_status ceni_redis_reset(void *state, void *object, cen_error *error)
 {
-    ceni_redis *pool = state;
+    ceni_redis_server *pool = state;
     redisContext *context = object;
     ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
     dialogue now = {pool, context, "a reset", due_in(pool->reset_ns), pool->reset_ns};

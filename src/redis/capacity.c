@@ -47,7 +47,7 @@ bool ceni_redis_capacity_fill(const char *where, uint32_t max, int64_t most, int
     return true;
 }
 
-bool ceni_redis_capacity_is_wanted(ceni_redis *pool)
+bool ceni_redis_capacity_is_wanted(ceni_redis_server *pool)
 {
     if (!pool->on_capacity || pool->process != getpid()) return false; /* in a child the lock may be nobody's */
     pthread_mutex_lock(&pool->lock);
@@ -56,7 +56,7 @@ bool ceni_redis_capacity_is_wanted(ceni_redis *pool)
     return is_wanted;
 }
 
-void ceni_redis_capacity_tell(ceni_redis *pool, const ceni_redis_talk *talk)
+void ceni_redis_capacity_tell(ceni_redis_server *pool, const ceni_redis_talk *talk)
 {
     cen_redis_capacity_report report = CEN_SIZED(cen_redis_capacity_report);
     if (!talk->has_capacity ||

@@ -37,7 +37,7 @@ static bool is_name(const char *name)
     return true;
 }
 
-static cen_status read_options(const cen_redis_options *options, ceni_redis *pool, cen_error *error)
+static cen_status read_options(const cen_redis_options *options, ceni_redis_server *pool, cen_error *error)
 {
     if ((unsigned)options->role > CEN_REDIS_REPLICA)
         return refused(error, "The option role of a Redis driver is none of cen_redis_role.");
@@ -67,7 +67,7 @@ static cen_status read_options(const cen_redis_options *options, ceni_redis *poo
     return ceni_redis_url_parse(options->url ? options->url : "redis://127.0.0.1:6379/0", &pool->url, error);
 }
 
-static void describe(ceni_redis *pool)
+static void describe(ceni_redis_server *pool)
 {
     const ceni_redis_url *url = &pool->url;
     char address[120];
@@ -77,12 +77,12 @@ static void describe(ceni_redis *pool)
              url->user ? url->user : "default", url->database);
 }
 
-cen_status ceni_redis_prepare(const cen_redis_options *options, ceni_redis **out, cen_error *error)
+cen_status ceni_redis_prepare(const cen_redis_options *options, ceni_redis_server **out, cen_error *error)
 {
     cen_redis_options known;
     cen_status status = cen_sized_read(&known, sizeof known, options, "cen_redis_with: options", error);
     if (status != CEN_OK) return status;
-    ceni_redis *pool = calloc(1, sizeof *pool);
+    ceni_redis_server *pool = calloc(1, sizeof *pool);
     if (!pool) {
         refused(error, "There is no memory for a Redis driver.");
         return error->status = CEN_NO_MEMORY;
@@ -102,7 +102,7 @@ cen_status ceni_redis_prepare(const cen_redis_options *options, ceni_redis **out
 
 void ceni_redis_fini(void *state)
 {
-    ceni_redis *pool = state;
+    ceni_redis_server *pool = state;
     ceni_redis_url_fini(&pool->url);
     pthread_mutex_destroy(&pool->lock);
     if (pool->exits >= 0) close(pool->exits);
@@ -114,7 +114,7 @@ void ceni_redis_fini(void *state)
 
 static cen_status prepare_with(void *argument, void **state, cen_error *error)
 {
-    ceni_redis *pool = NULL;
+    ceni_redis_server *pool = NULL;
     cen_status status = ceni_redis_prepare(argument, &pool, error);
     *state = pool;
     return status;

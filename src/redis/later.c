@@ -94,7 +94,7 @@ static bool say_all(ceni_redis_line *line)
 
 /* A cancel may come before its call is in the list, or after it has left it, and nobody can tell which: so the last few that found
  * nothing are remembered. One that is forgotten runs to its own limit. */
-static bool was_cancelled_locked(const ceni_redis *pool, uint64_t number)
+static bool was_cancelled_locked(const ceni_redis_server *pool, uint64_t number)
 {
     for (int i = 0; i < CENI_REDIS_UNKNOWN; i++)
         if (pool->unknown[i] == number) return true;
@@ -103,7 +103,7 @@ static bool was_cancelled_locked(const ceni_redis *pool, uint64_t number)
 
 static void enlist(ceni_redis_line *line, ceni_redis_call call, cen_ticket ticket, int64_t limit_ns)
 {
-    ceni_redis *pool = line->pool;
+    ceni_redis_server *pool = line->pool;
     line->limit_ns = limit_ns;
     line->is_over = false;
     line->ledger.is_quiet = true;
@@ -121,7 +121,7 @@ static void enlist(ceni_redis_line *line, ceni_redis_call call, cen_ticket ticke
 /* With the lock: takes the outcome of a call that is over. `inside`: within a `ready`, where a deadline may be watched for it. */
 static void settle(ceni_redis_line *line, outcome *out, bool inside)
 {
-    ceni_redis *pool = line->pool;
+    ceni_redis_server *pool = line->pool;
     if (line->call == CENI_REDIS_IDLE || !line->is_over) return;
     bool is_ok = line->status == CEN_OK;
     out->is_over = true;
@@ -228,7 +228,7 @@ static void refuse(cen_ticket ticket, cen_status status, const cen_error *error)
 
 void ceni_redis_later_open(void *state, cen_ticket ticket)
 {
-    ceni_redis *pool = state;
+    ceni_redis_server *pool = state;
     const ceni_redis_url *url = &pool->url;
     cen_error error = {0};
     outcome out = {0};
@@ -283,13 +283,13 @@ static void start(ceni_redis_line *line, ceni_redis_call call, cen_ticket ticket
 
 void ceni_redis_later_test(void *state, void *object, cen_ticket ticket)
 {
-    ceni_redis *pool = state;
+    ceni_redis_server *pool = state;
     start(ceni_redis_line_of(object), CENI_REDIS_TESTS, ticket, pool->test_ns);
 }
 
 void ceni_redis_later_reset(void *state, void *object, cen_ticket ticket)
 {
-    ceni_redis *pool = state;
+    ceni_redis_server *pool = state;
     start(ceni_redis_line_of(object), CENI_REDIS_RESETS, ticket, pool->reset_ns);
 }
 
@@ -307,7 +307,7 @@ void ceni_redis_later_close(void *state, void *object, cen_ticket ticket)
 /* Makes it fail: what reads then finds out, and ends the call in its place. */
 void ceni_redis_later_cancel(void *state, cen_ticket ticket)
 {
-    ceni_redis *pool = state;
+    ceni_redis_server *pool = state;
     if (pool->process != getpid()) return;
     pthread_mutex_lock(&pool->lock);
     ceni_redis_line *line = pool->calls;

@@ -285,7 +285,7 @@ static void *create_nil(const redisReadTask *task)
 
 /* ---- The account --------------------------------------------------------------------------------------- */
 
-void ceni_redis_ledger_attach(ceni_redis_ledger *ledger, ceni_redis *pool, redisContext *context)
+void ceni_redis_ledger_attach(ceni_redis_ledger *ledger, ceni_redis_server *pool, redisContext *context)
 {
     redisReader *reader = context->reader;
     ledger->pool = pool;

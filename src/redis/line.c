@@ -218,7 +218,7 @@ ceni_redis_line *ceni_redis_line_of(const redisAsyncContext *context)
     return context->ev.addWrite == add_write ? context->ev.data : NULL;
 }
 
-ceni_redis_line *ceni_redis_line_new(ceni_redis *pool, redisAsyncContext *context)
+ceni_redis_line *ceni_redis_line_new(ceni_redis_server *pool, redisAsyncContext *context)
 {
     ceni_redis_line *line = calloc(1, sizeof *line);
     pthread_mutexattr_t kind;

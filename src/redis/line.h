@@ -14,7 +14,7 @@ typedef enum ceni_redis_call {
 
 typedef struct ceni_redis_line {
     /* fixed */
-    ceni_redis *pool;
+    ceni_redis_server *pool;
     redisAsyncContext *context;
     int fd;
     pthread_mutex_t lock; /* may be taken again by who has it: a callback gives the connection back */
@@ -46,7 +46,7 @@ typedef struct ceni_redis_line {
 } ceni_redis_line;
 
 /* A line for a context that is connecting; *out holds it once, for the object. NULL: no memory, and the context is freed. */
-ceni_redis_line *ceni_redis_line_new(ceni_redis *pool, redisAsyncContext *context);
+ceni_redis_line *ceni_redis_line_new(ceni_redis_server *pool, redisAsyncContext *context);
 /* NULL if the context is none of ours. */
 ceni_redis_line *ceni_redis_line_of(const redisAsyncContext *context);
 int ceni_redis_line_send(redisAsyncContext *context, redisCallbackFn *done, void *argument, const char *bytes,

@@ -50,7 +50,7 @@ struct ceni_redis_line;
 
 enum { CENI_REDIS_UNKNOWN = 32 };
 
-typedef struct ceni_redis {
+typedef struct ceni_redis_server {
     /* fixed once it is prepared */
     ceni_redis_url url;
     char *name;
@@ -72,9 +72,9 @@ typedef struct ceni_redis {
     struct ceni_redis_line *calls;        /* asynchronous connections with a call under way */
     uint64_t unknown[CENI_REDIS_UNKNOWN]; /* numbers of tickets that were cancelled and are not theirs */
     uint32_t unknown_count;
-} ceni_redis;
+} ceni_redis_server;
 
-cen_status ceni_redis_prepare(const cen_redis_options *options, ceni_redis **out, cen_error *error);
+cen_status ceni_redis_prepare(const cen_redis_options *options, ceni_redis_server **out, cen_error *error);
 void ceni_redis_fini(void *state);
 
 /* The calls of the blocking form: blocking.c. */
@@ -120,7 +120,7 @@ enum { CENI_REDIS_FEW = 32 };
 /* Of one connection; hangs on its reader, which gives every reply to the functions here before hiredis has it. Touched by
  * whoever may use the connection. */
 typedef struct ceni_redis_ledger {
-    ceni_redis *pool;
+    ceni_redis_server *pool;
     redisContext *context; /* that it hangs on; fixed */
     /* fixed, and of its own: a holder that has lost it may outlive the pool */
     int fd, database;
@@ -137,7 +137,7 @@ typedef struct ceni_redis_ledger {
     redisReplyObjectFunctions *beneath, above; /* hiredis' own, and ours that call these */
 } ceni_redis_ledger;
 
-void ceni_redis_ledger_attach(ceni_redis_ledger *ledger, ceni_redis *pool, redisContext *context);
+void ceni_redis_ledger_attach(ceni_redis_ledger *ledger, ceni_redis_server *pool, redisContext *context);
 void ceni_redis_ledger_fini(ceni_redis_ledger *ledger);
 void ceni_redis_ledger_clear(ceni_redis_ledger *ledger); /* it is as it was opened */
 /* NULL if it has none: the context is not a pool's, or its reader was exchanged. */
@@ -198,8 +198,8 @@ typedef struct ceni_redis_talk {
     cen_error error;
 } ceni_redis_talk;
 
-cen_status ceni_redis_talk_open(ceni_redis *pool, ceni_redis_talk *talk, cen_error *error);
-cen_status ceni_redis_talk_test(ceni_redis *pool, ceni_redis_talk *talk, cen_error *error);
+cen_status ceni_redis_talk_open(ceni_redis_server *pool, ceni_redis_talk *talk, cen_error *error);
+cen_status ceni_redis_talk_test(ceni_redis_server *pool, ceni_redis_talk *talk, cen_error *error);
 /* With or without RESET, as the server can. Fails if it cannot, and what the ledger has needs it. */
 cen_status ceni_redis_talk_reset(const ceni_redis_ledger *ledger, ceni_redis_talk *talk, cen_error *error);
 void ceni_redis_talk_fini(ceni_redis_talk *talk);
@@ -212,23 +212,24 @@ ceni_redis_told ceni_redis_talk_hear(ceni_redis_ledger *ledger, ceni_redis_talk 
 void ceni_redis_capacity_hear(const redisReply *reply, int64_t *most, int64_t *present);
 bool ceni_redis_capacity_fill(const char *where, uint32_t max, int64_t most, int64_t present,
                               cen_redis_capacity_report *out);
-bool ceni_redis_capacity_is_wanted(ceni_redis *pool);
-void ceni_redis_capacity_tell(ceni_redis *pool, const ceni_redis_talk *talk); /* if it was asked for, once for a pool */
+bool ceni_redis_capacity_is_wanted(ceni_redis_server *pool);
+void ceni_redis_capacity_tell(ceni_redis_server *pool,
+                              const ceni_redis_talk *talk); /* if it was asked for, once for a pool */
 
 /* ---- Sentences: words.c -------------------------------------------------------------------------------- */
 
 /* Each fills *error and answers its status. */
-cen_status ceni_redis_no_memory(const ceni_redis *pool, cen_error *error);
-cen_status ceni_redis_timed_out(const ceni_redis *pool, const char *what, int64_t ns, cen_error *error);
-cen_status ceni_redis_system(const ceni_redis *pool, const char *what, int code, cen_error *error);
-cen_status ceni_redis_answered(const ceni_redis *pool, const char *what, const char *text, bool is_secret,
+cen_status ceni_redis_no_memory(const ceni_redis_server *pool, cen_error *error);
+cen_status ceni_redis_timed_out(const ceni_redis_server *pool, const char *what, int64_t ns, cen_error *error);
+cen_status ceni_redis_system(const ceni_redis_server *pool, const char *what, int code, cen_error *error);
+cen_status ceni_redis_answered(const ceni_redis_server *pool, const char *what, const char *text, bool is_secret,
                                cen_error *error);
-cen_status ceni_redis_wrong(const ceni_redis *pool, cen_status status, int code, const char *sentence,
+cen_status ceni_redis_wrong(const ceni_redis_server *pool, cen_status status, int code, const char *sentence,
                             cen_error *error);
 /* A context whose err is set; `code` is errno as it was then. */
-cen_status ceni_redis_context_failed(const ceni_redis *pool, const char *what, const redisContext *context, int code,
-                                     cen_error *error);
+cen_status ceni_redis_context_failed(const ceni_redis_server *pool, const char *what, const redisContext *context,
+                                     int code, cen_error *error);
 /* Of the error that a server leaves when it hangs up at once, if there is one in the socket; else of `code`. */
-cen_status ceni_redis_last_words(const ceni_redis *pool, const char *what, int fd, int code, cen_error *error);
+cen_status ceni_redis_last_words(const ceni_redis_server *pool, const char *what, int fd, int code, cen_error *error);
 
 #endif

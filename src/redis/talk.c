@@ -44,7 +44,7 @@ static void make_mark(ceni_redis_talk *talk)
 }
 
 /* AUTH, if there is a password. It is in `secret` for a moment and in what is sent. */
-static cen_status say_auth(ceni_redis *pool, ceni_redis_talk *talk, cen_error *error)
+static cen_status say_auth(ceni_redis_server *pool, ceni_redis_talk *talk, cen_error *error)
 {
     char secret[PASSWORD_ROOM] = "";
     const char *password = pool->url.password ? pool->url.password : "";
@@ -66,7 +66,7 @@ static cen_status say_auth(ceni_redis *pool, ceni_redis_talk *talk, cen_error *e
 }
 
 /* From the user to the last mark. */
-static cen_status say_all(ceni_redis *pool, ceni_redis_talk *talk, bool selects, cen_error *error)
+static cen_status say_all(ceni_redis_server *pool, ceni_redis_talk *talk, bool selects, cen_error *error)
 {
     char database[16];
     bool is_said = true;
@@ -90,7 +90,7 @@ static cen_status begun(ceni_redis_talk *talk, cen_status status)
     return status;
 }
 
-cen_status ceni_redis_talk_open(ceni_redis *pool, ceni_redis_talk *talk, cen_error *error)
+cen_status ceni_redis_talk_open(ceni_redis_server *pool, ceni_redis_talk *talk, cen_error *error)
 {
     *talk = (ceni_redis_talk){.most = -1, .present = -1};
     talk->has_capacity = ceni_redis_capacity_is_wanted(pool);
@@ -98,7 +98,7 @@ cen_status ceni_redis_talk_open(ceni_redis *pool, ceni_redis_talk *talk, cen_err
     return begun(talk, say_all(pool, talk, false, error));
 }
 
-cen_status ceni_redis_talk_test(ceni_redis *pool, ceni_redis_talk *talk, cen_error *error)
+cen_status ceni_redis_talk_test(ceni_redis_server *pool, ceni_redis_talk *talk, cen_error *error)
 {
     *talk = (ceni_redis_talk){.count = 0};
     make_mark(talk);
@@ -109,7 +109,7 @@ cen_status ceni_redis_talk_test(ceni_redis *pool, ceni_redis_talk *talk, cen_err
 
 cen_status ceni_redis_talk_reset(const ceni_redis_ledger *ledger, ceni_redis_talk *talk, cen_error *error)
 {
-    ceni_redis *pool = ledger->pool;
+    ceni_redis_server *pool = ledger->pool;
     static const char sentence[] = "it has no RESET, and nothing else makes this connection as new";
     *talk = (ceni_redis_talk){.count = 0};
     make_mark(talk);
@@ -157,7 +157,7 @@ static ceni_redis_told hear_reset(ceni_redis_ledger *ledger, const redisReply *r
     return CENI_REDIS_AGAIN;
 }
 
-static ceni_redis_told hear_role(ceni_redis *pool, ceni_redis_talk *talk, const redisReply *reply)
+static ceni_redis_told hear_role(ceni_redis_server *pool, ceni_redis_talk *talk, const redisReply *reply)
 {
     const char *role =
         reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 && reply->element[0]->type == REDIS_REPLY_STRING
@@ -184,7 +184,7 @@ static const char *name_of(ceni_redis_step step)
 
 ceni_redis_told ceni_redis_talk_hear(ceni_redis_ledger *ledger, ceni_redis_talk *talk, const redisReply *reply)
 {
-    ceni_redis *pool = ledger->pool;
+    ceni_redis_server *pool = ledger->pool;
     /* what answers these passes before the mark */
     while (talk->says[talk->at].step == CENI_REDIS_STEP_PASS) talk->at++;
     ceni_redis_step step = talk->says[talk->at].step;

@@ -37,20 +37,20 @@ static cen_status say(cen_status status, int code, cen_error *error)
     return status;
 }
 
-cen_status ceni_redis_no_memory(const ceni_redis *pool, cen_error *error)
+cen_status ceni_redis_no_memory(const ceni_redis_server *pool, cen_error *error)
 {
     snprintf(error->text, sizeof error->text, "%s: there is no memory for it", pool->where);
     return say(CEN_NO_MEMORY, ENOMEM, error);
 }
 
-cen_status ceni_redis_timed_out(const ceni_redis *pool, const char *what, int64_t ns, cen_error *error)
+cen_status ceni_redis_timed_out(const ceni_redis_server *pool, const char *what, int64_t ns, cen_error *error)
 {
     snprintf(error->text, sizeof error->text, "%s: %s failed: it took longer than %lld ms", pool->where, what,
              (long long)(ns / 1000000));
     return say(CEN_TIMEOUT, ETIMEDOUT, error);
 }
 
-cen_status ceni_redis_system(const ceni_redis *pool, const char *what, int code, cen_error *error)
+cen_status ceni_redis_system(const ceni_redis_server *pool, const char *what, int code, cen_error *error)
 {
     if (code == ECANCELED) {
         snprintf(error->text, sizeof error->text, "%s: %s failed: the process exits", pool->where, what);
@@ -72,13 +72,14 @@ cen_status ceni_redis_system(const ceni_redis *pool, const char *what, int code,
     }
 }
 
-cen_status ceni_redis_wrong(const ceni_redis *pool, cen_status status, int code, const char *sentence, cen_error *error)
+cen_status ceni_redis_wrong(const ceni_redis_server *pool, cen_status status, int code, const char *sentence,
+                            cen_error *error)
 {
     snprintf(error->text, sizeof error->text, "%s: %s", pool->where, sentence);
     return say(status, code, error);
 }
 
-cen_status ceni_redis_answered(const ceni_redis *pool, const char *what, const char *text, bool is_secret,
+cen_status ceni_redis_answered(const ceni_redis_server *pool, const char *what, const char *text, bool is_secret,
                                cen_error *error)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -98,8 +99,8 @@ cen_status ceni_redis_answered(const ceni_redis *pool, const char *what, const c
     return say(CEN_DRIVER, CEN_REDIS_ERROR, error);
 }
 
-cen_status ceni_redis_context_failed(const ceni_redis *pool, const char *what, const redisContext *context, int code,
-                                     cen_error *error)
+cen_status ceni_redis_context_failed(const ceni_redis_server *pool, const char *what, const redisContext *context,
+                                     int code, cen_error *error)
 {
     char sentence[240];
     switch (context->err) {
@@ -122,7 +123,7 @@ cen_status ceni_redis_context_failed(const ceni_redis *pool, const char *what, c
     return ceni_redis_wrong(pool, CEN_DOWN, CEN_REDIS_NO_ADDRESS, sentence, error);
 }
 
-cen_status ceni_redis_last_words(const ceni_redis *pool, const char *what, int fd, int code, cen_error *error)
+cen_status ceni_redis_last_words(const ceni_redis_server *pool, const char *what, int fd, int code, cen_error *error)
 {
     char text[256];
     ssize_t size = recv(fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_PEEK);

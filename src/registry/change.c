@@ -27,7 +27,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/plant.h"
-#include "registry/inside.h"
+#include "registry/internal.h"
 
 /* ---- By number, and by owner ------------------------------------------------------------------------------ */
 

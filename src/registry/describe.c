@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "registry/inside.h"
+#include "registry/internal.h"
 
 enum { KEYS_SEEN = 20000, KEYS_SHOWN = 20 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry/index.h"
 
-#include "registry/inside.h"
+#include "registry/internal.h"
 
 enum { FIRST_BUCKETS = 16 };
 

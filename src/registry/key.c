@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
-#include "registry/inside.h"
+#include "registry/internal.h"
 
 bool ceni_key_is_valid(cen_key key)
 {

@@ -40,7 +40,7 @@
  */
 #include "base/alloc.h"
 #include "base/plant.h"
-#include "registry/inside.h"
+#include "registry/internal.h"
 
 enum { FIRST_BUCKETS = 4, CROWDED = 4 };
 

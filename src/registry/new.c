@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/plant.h"
-#include "registry/inside.h"
+#include "registry/internal.h"
 
 #ifdef CENI_PLANTS
 _Thread_local uint64_t ceni_registry_steps;
@@ -48,11 +48,11 @@ static void fill(cen_registry *registry, const cen_registry_options *o)
     registry->argument = o->argument;
     snprintf(registry->name, sizeof registry->name, "%s", o->name ? o->name : "registry");
     ceni_list_init(&registry->listenings);
-    registry->entry = (ceni_entry){.kind = "registry",
-                                   .name = registry->name,
-                                   .snapshot = ceni_registry_snapshot,
-                                   .object = registry,
-                                   .calls = &ceni_registry_calls};
+    registry->entry = (ceni_directory_entry){.kind = "registry",
+                                             .name = registry->name,
+                                             .snapshot = ceni_registry_snapshot,
+                                             .object = registry,
+                                             .calls = &ceni_registry_calls};
 }
 
 static void give_back(cen_registry *registry)

@@ -35,7 +35,7 @@
 #include "base/error.h"
 #include "base/plant.h"
 #include "base/statics.h"
-#include "registry/inside.h"
+#include "registry/internal.h"
 #include "sync/holder.h"
 
 static CENI_STATIC _Atomic uint64_t numbers;

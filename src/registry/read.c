@@ -13,7 +13,7 @@
  * Tested by tests/unit/registry/read_test.c, tests/explore/registry_test.c.
  */
 #include "base/hash.h"
-#include "registry/inside.h"
+#include "registry/internal.h"
 
 static cen_status find(cen_registry *registry, cen_key key, const void *out, ceni_shelf **shelf)
 {

@@ -34,7 +34,7 @@
  */
 #include "base/alloc.h"
 #include "base/plant.h"
-#include "registry/inside.h"
+#include "registry/internal.h"
 
 /* ---- Where a slot is ------------------------------------------------------------------------------------ */
 

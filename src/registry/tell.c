@@ -30,7 +30,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/plant.h"
-#include "registry/inside.h"
+#include "registry/internal.h"
 
 /* ---- The queue ------------------------------------------------------------------------------------------- */
 

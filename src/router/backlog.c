@@ -226,7 +226,7 @@ static cen_status ask(cen_router *router, const cen_pick *pick, cen_deadline dea
         return CEN_SYSTEM;
     }
     ceni_route_place *place = place_of(routing);
-    ceni_timer_init(&place->clocked.timer);
+    ceni_wheel_timer_init(&place->clocked.timer);
     place->clocked.kind = CENI_CLOCK_WAITER;
     ceni_list_init(&place->ready);
     ceni_list_init(&place->link);
@@ -317,7 +317,7 @@ static void expire_locked(cen_router *router, ceni_clocked *clocked, int64_t now
 
 static const ceni_clocked *clocked_of(const ceni_list *link)
 {
-    return CENI_LIST_ENTRY(CENI_LIST_ENTRY(link, const ceni_timer, link), const ceni_clocked, timer);
+    return CENI_LIST_ENTRY(CENI_LIST_ENTRY(link, const ceni_wheel_timer, link), const ceni_clocked, timer);
 }
 
 void ceni_router_alarm(ceni_alarm *alarm)
@@ -332,7 +332,7 @@ void ceni_router_alarm(ceni_alarm *alarm)
     router->alarm_at = CENI_FOREVER;
     ceni_wheel_advance(&router->wheel, now, &expired);
     /* While the lock is dropped to reserve, what has expired stays in the list, where whoever ends it takes it out. */
-    for (ceni_timer *timer; !ceni_list_empty(&expired);) {
+    for (ceni_wheel_timer *timer; !ceni_list_empty(&expired);) {
         if (clocked_of(ceni_list_first(&expired))->kind != CENI_CLOCK_WAITER) ceni_set_reserve_locked(router, 1);
         if ((timer = ceni_timer_take(&expired)))
             expire_locked(router, CENI_LIST_ENTRY(timer, ceni_clocked, timer), now, &ready);

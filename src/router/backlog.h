@@ -3,7 +3,7 @@
 #ifndef CENI_ROUTER_BACKLOG_H
 #define CENI_ROUTER_BACKLOG_H
 
-#include "router/inside.h"
+#include "router/internal.h"
 #include "router/use.h"
 
 /* route.c: a member of the set with room, whose use begins. */

@@ -34,7 +34,7 @@ struct ceni_block {
     ceni_list link; /* in router->blocks while a place is free */
     uint64_t taken;
     size_t bytes;
-    _Alignas(CENI_LINE) cen_stripe_ stripes[];
+    _Alignas(CENI_CACHE_LINE) cen_stripe_ stripes[];
 };
 
 bool ceni_cells_are_taken_locked(const cen_router *router)
@@ -45,7 +45,7 @@ bool ceni_cells_are_taken_locked(const cen_router *router)
 ceni_block *ceni_cells_alloc(const cen_router *router)
 {
     size_t bytes = sizeof(ceni_block) + (router->stripes + 1) * (size_t)CEN_STRIPES_APART_;
-    ceni_block *block = ceni_alloc(router->allocator, bytes, CENI_LINE);
+    ceni_block *block = ceni_alloc(router->allocator, bytes, CENI_CACHE_LINE);
     if (!block) return NULL;
     block->bytes = bytes;
     ceni_list_init(&block->link);
@@ -87,5 +87,5 @@ ceni_block *ceni_cells_give_locked(cen_router *router, ceni_block *block, cen_me
 
 void ceni_cells_free(const cen_router *router, ceni_block *block)
 {
-    if (block) ceni_free(router->allocator, block, block->bytes, CENI_LINE);
+    if (block) ceni_free(router->allocator, block, block->bytes, CENI_CACHE_LINE);
 }

@@ -3,7 +3,7 @@
 #ifndef CENI_ROUTER_CELLS_H
 #define CENI_ROUTER_CELLS_H
 
-#include "router/inside.h"
+#include "router/internal.h"
 
 /* Whether the next place needs another block, and one; the second is called with no lock held. NULL: there is no memory. */
 bool ceni_cells_are_taken_locked(const cen_router *router);

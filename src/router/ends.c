@@ -107,7 +107,7 @@ static void release(ceni_retired *retired)
     ceni_block *empty = ceni_cells_give_locked(router, member->block, member->cell);
     ceni_router_unlock(router);
     ceni_cells_free(router, empty);
-    ceni_free(router->allocator, member, member->bytes, CENI_LINE);
+    ceni_free(router->allocator, member, member->bytes, CENI_CACHE_LINE);
     ceni_router_drop(router);
 }
 

@@ -60,7 +60,7 @@ static void unlock(ladder *all)
 static cen_status begin(const void *argument, const cen_allocator *allocator, void **state, cen_error *error)
 {
     (void)argument;
-    ladder *all = ceni_alloc(allocator, sizeof *all, CENI_LINE);
+    ladder *all = ceni_alloc(allocator, sizeof *all, CENI_CACHE_LINE);
     if (!all) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for the levels of least in flight");
     ceni_list_init(&all->levels);
     ceni_list_init(&all->spare);
@@ -70,7 +70,7 @@ static cen_status begin(const void *argument, const cen_allocator *allocator, vo
 
 static void end(void *state, const cen_allocator *allocator)
 {
-    ceni_free(allocator, state, sizeof(ladder), CENI_LINE);
+    ceni_free(allocator, state, sizeof(ladder), CENI_CACHE_LINE);
 }
 
 /* A spare record as a level of that count, before `next`. */

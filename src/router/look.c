@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "router/inside.h"
+#include "router/internal.h"
 #include "router/use.h"
 
 enum { CAUSE = 200 }; /* bytes of a cause that are shown */

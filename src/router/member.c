@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Members: how they come and go. inside.h draws the states.
+ * Members: how they come and go. internal.h draws the states.
  *
  * Everything here is under the router's lock, and what is published by it is in
  * set.c. Nothing waits for a use to end; ends.c notices when the last one has.
@@ -53,7 +53,7 @@ static cen_status read_options(const cen_router *router, const cen_member_option
 static ceni_member *make(cen_router *router, const cen_member_options *o)
 {
     size_t bytes = sizeof(ceni_member) + router->type->member_size;
-    ceni_member *member = ceni_alloc(router->allocator, bytes, CENI_LINE);
+    ceni_member *member = ceni_alloc(router->allocator, bytes, CENI_CACHE_LINE);
     if (!member) return NULL;
     member->router = router;
     member->gone = o->gone;
@@ -73,8 +73,8 @@ static ceni_member *make(cen_router *router, const cen_member_options *o)
     ceni_store_relaxed(&member->open, 1u); /* nobody knows it yet; carries nothing */
     ceni_list_init(&member->link);
     ceni_list_init(&member->events);
-    ceni_timer_init(&member->age.timer);
-    ceni_timer_init(&member->ejection.timer);
+    ceni_wheel_timer_init(&member->age.timer);
+    ceni_wheel_timer_init(&member->ejection.timer);
     member->age.kind = CENI_CLOCK_AGE;
     member->ejection.kind = CENI_CLOCK_EJECTION;
     return member;
@@ -140,7 +140,7 @@ cen_status cen_router_add(cen_router *router, const cen_member_options *options,
         *out = member->cell;
         return CEN_OK;
     }
-    if (member) ceni_free(router->allocator, member, member->bytes, CENI_LINE);
+    if (member) ceni_free(router->allocator, member, member->bytes, CENI_CACHE_LINE);
     if (status == CEN_CLOSED) return ceni_error_set(error, status, 0, "router %s has been closed", router->name);
     return ceni_error_set(error, status, 0, "there is no memory for a member of router %s", router->name);
 }

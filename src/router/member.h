@@ -5,7 +5,7 @@
 
 #include <cenote/events.h>
 
-#include "router/inside.h"
+#include "router/internal.h"
 
 /* ---- member.c ------------------------------------------------------------------ */
 

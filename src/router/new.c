@@ -114,11 +114,11 @@ static void fill(cen_router *router, const cen_router_options *o)
     ceni_wheel_init(&router->wheel, ceni_runtime_now(router->runtime));
     ceni_alarm_init(&router->alarm, ceni_router_alarm);
     ceni_bin_init(&router->bin, router->runtime);
-    router->entry = (ceni_entry){.kind = "router",
-                                 .name = router->name,
-                                 .snapshot = ceni_router_snapshot,
-                                 .object = router,
-                                 .calls = &ceni_router_calls};
+    router->entry = (ceni_directory_entry){.kind = "router",
+                                           .name = router->name,
+                                           .snapshot = ceni_router_snapshot,
+                                           .object = router,
+                                           .calls = &ceni_router_calls};
 }
 
 /* Nobody knows it, not yet or not any more. */
@@ -126,8 +126,8 @@ static void let_go(cen_router *router)
 {
     cen_runtime *runtime = router->runtime;
     if (router->door != &router->shut) ceni_fork_give_word(router->door);
-    if (router->latency) ceni_free(router->allocator, router->latency, sizeof *router->latency, CENI_LINE);
-    ceni_free(router->allocator, router, sizeof *router, CENI_LINE);
+    if (router->latency) ceni_free(router->allocator, router->latency, sizeof *router->latency, CENI_CACHE_LINE);
+    ceni_free(router->allocator, router, sizeof *router, CENI_CACHE_LINE);
     ceni_runtime_leave(runtime);
 }
 
@@ -135,7 +135,7 @@ static void let_go(cen_router *router)
 static cen_status make_latency(cen_router *router, cen_error *error)
 {
     if (!router->clocked) return CEN_OK;
-    router->latency = ceni_alloc(router->allocator, sizeof *router->latency, CENI_LINE);
+    router->latency = ceni_alloc(router->allocator, sizeof *router->latency, CENI_CACHE_LINE);
     if (!router->latency) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a router's latencies");
     ceni_histogram_init(router->latency);
     return CEN_OK;
@@ -150,11 +150,11 @@ cen_status cen_router_new(const cen_router_options *given, cen_router **out, cen
         return ceni_error_set(error, CEN_INVALID, 0, "a router needs options and a place for its handle");
     cen_status status = read_options(given, &known, &type, error);
     if (status != CEN_OK) return status;
-    cen_router *router = ceni_alloc(options->allocator, sizeof *router, CENI_LINE);
+    cen_router *router = ceni_alloc(options->allocator, sizeof *router, CENI_CACHE_LINE);
     if (!router) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a router");
     status = ceni_runtime_join(options->runtime, &router->runtime);
     if (status != CEN_OK) {
-        ceni_free(options->allocator, router, sizeof *router, CENI_LINE);
+        ceni_free(options->allocator, router, sizeof *router, CENI_CACHE_LINE);
         return ceni_error_set(error, status, 0, "the router's runtime could not be had: %s", cen_status_text(status));
     }
     if (options->strategy.type) router->older_type = type;

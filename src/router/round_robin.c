@@ -42,12 +42,12 @@ cen_strategy cen_strategy_round_robin(void)
 /* ---- One counter for all ------------------------------------------------------------ */
 
 typedef struct shared {
-    _Alignas(CENI_LINE) _Atomic uint64_t next;
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t next;
 } shared;
 
 static cen_status begin_shared(const void *argument, const cen_allocator *allocator, void **state, cen_error *error)
 {
-    shared *round = ceni_alloc(allocator, sizeof *round, CENI_LINE);
+    shared *round = ceni_alloc(allocator, sizeof *round, CENI_CACHE_LINE);
     if (!round) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a shared round robin");
     /* nobody knows it yet; carries nothing */
     if (argument) ceni_store_relaxed(&round->next, *(const uint64_t *)argument);
@@ -57,7 +57,7 @@ static cen_status begin_shared(const void *argument, const cen_allocator *alloca
 
 static void end_shared(void *state, const cen_allocator *allocator)
 {
-    ceni_free(allocator, state, sizeof(shared), CENI_LINE);
+    ceni_free(allocator, state, sizeof(shared), CENI_CACHE_LINE);
 }
 
 static cen_member *pick_shared(void *state, const cen_set *set, const cen_pick *wish, bool used)

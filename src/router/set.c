@@ -44,7 +44,7 @@ static size_t bytes_of(const cen_router *router, uint32_t count)
 
 static void free_set(ceni_set *set)
 {
-    if (set) ceni_free(set->allocator, set, set->bytes, CENI_LINE);
+    if (set) ceni_free(set->allocator, set, set->bytes, CENI_CACHE_LINE);
 }
 
 /* From what was reserved; NULL if that is not enough. */
@@ -77,7 +77,7 @@ void ceni_set_reserve_locked(cen_router *router, int64_t more)
         router->spare = NULL;
         ceni_router_unlock(router);
         free_set(made);
-        made = ceni_alloc(router->allocator, bytes, CENI_LINE);
+        made = ceni_alloc(router->allocator, bytes, CENI_CACHE_LINE);
         if (made) made->allocator = router->allocator, made->bytes = bytes;
         ceni_router_lock(router);
         router->spare = made;

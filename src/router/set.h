@@ -4,7 +4,7 @@
 #define CENI_ROUTER_SET_H
 
 #include "base/plant.h"
-#include "router/inside.h"
+#include "router/internal.h"
 
 /* The members that join from here to ceni_set_gathered_locked, `most` of them at most, are published together then, and joining
  * does not fail. The lock must be held all the time, and nobody may leave. False: there is no memory, and nothing is gathered. */

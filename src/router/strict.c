@@ -29,7 +29,7 @@ typedef struct turn {
 static cen_status begin(const void *argument, const cen_allocator *allocator, void **state, cen_error *error)
 {
     (void)argument;
-    round *all = ceni_alloc(allocator, sizeof *all, CENI_LINE);
+    round *all = ceni_alloc(allocator, sizeof *all, CENI_CACHE_LINE);
     if (!all) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a strict round robin");
     ceni_list_init(&all->members);
     *state = all;
@@ -38,7 +38,7 @@ static cen_status begin(const void *argument, const cen_allocator *allocator, vo
 
 static void end(void *state, const cen_allocator *allocator)
 {
-    ceni_free(allocator, state, sizeof(round), CENI_LINE);
+    ceni_free(allocator, state, sizeof(round), CENI_CACHE_LINE);
 }
 
 static void joined(void *state, cen_member *member)

@@ -4,7 +4,7 @@
 #define CENI_ROUTER_USE_H
 
 #include "base/plant.h"
-#include "router/inside.h"
+#include "router/internal.h"
 #include "sync/backoff.h"
 
 typedef enum ceni_begun {

@@ -51,7 +51,7 @@
 
 #include "base/plant.h"
 #include "port/process_exit.h"
-#include "runtime/inside.h"
+#include "runtime/internal.h"
 
 enum { OTHERS = 8 }; /* of so many that begin at the limit, one is an UNPROVEN pool's, if any waits */
 

@@ -31,7 +31,7 @@
  * tests/explore/runtime_executor_test.c, tests/faults/runtime_faults_test.c.
  */
 #include "base/plant.h"
-#include "runtime/inside.h"
+#include "runtime/internal.h"
 
 enum { RETRY_NS = 100000000 };
 

@@ -35,7 +35,7 @@
  */
 #include "base/plant.h"
 #include "port/process_exit.h"
-#include "runtime/inside.h"
+#include "runtime/internal.h"
 
 enum {
     ORDINARY = 0, /* kinds of a timer */
@@ -46,7 +46,7 @@ enum {
 void ceni_alarm_init(ceni_alarm *alarm, void (*due)(ceni_alarm *alarm))
 {
     alarm->due = due;
-    ceni_timer_init(&alarm->timer);
+    ceni_wheel_timer_init(&alarm->timer);
 }
 
 void ceni_alarm_init_of_crowd(ceni_alarm *alarm, void (*due)(ceni_alarm *alarm))
@@ -70,7 +70,7 @@ int64_t ceni_alarms_next_locked(const cen_runtime *runtime)
 }
 
 /* One of the crowd and one of the others in turn. */
-static ceni_timer *take_due_locked(cen_runtime *runtime, int64_t now)
+static ceni_wheel_timer *take_due_locked(cen_runtime *runtime, int64_t now)
 {
     if (ceni_list_empty(&runtime->due) && ceni_wheel_next(&runtime->wheel) <= now)
         ceni_wheel_advance(&runtime->wheel, now, &runtime->due);
@@ -85,7 +85,7 @@ static ceni_timer *take_due_locked(cen_runtime *runtime, int64_t now)
 
 ceni_ran ceni_alarms_run_locked(cen_runtime *runtime, int64_t now)
 {
-    ceni_timer *timer = take_due_locked(runtime, now);
+    ceni_wheel_timer *timer = take_due_locked(runtime, now);
     if (!timer) return CENI_RAN_NOTHING;
     ceni_alarm *alarm = CENI_LIST_ENTRY(timer, ceni_alarm, timer);
     uint64_t epoch = runtime->epoch;

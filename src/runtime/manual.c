@@ -34,7 +34,7 @@
  * Tested by tests/unit/runtime/manual_test.c, poll_test.c, tests/explore/pollable_test.c.
  */
 #include "base/plant.h"
-#include "runtime/inside.h"
+#include "runtime/internal.h"
 
 enum {
     CALLS_IN_A_POLL = 1000,  /* work that makes more work must not keep the program's loop for ever */

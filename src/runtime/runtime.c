@@ -43,7 +43,7 @@
 #include "port/deadline.h"
 #include "port/process_exit.h"
 #include "record/owned.h"
-#include "runtime/inside.h"
+#include "runtime/internal.h"
 
 static const int64_t default_linger_ns = INT64_C(10000000000);
 enum { DEFAULT_HELPERS = 256, LEAST_HELPERS = 2 }; /* one of them is kept for closings */

@@ -32,7 +32,7 @@ CENI_SPI_BEGIN
 typedef struct ceni_alarm {
     void (*due)(struct ceni_alarm *alarm); /* set before the first use, as below */
     /* the runtime's, under its lock */
-    ceni_timer timer;
+    ceni_wheel_timer timer;
 } ceni_alarm;
 
 /* What an errand is where the runtime has reached its limit of helpers, in the order in which they are begun there. */

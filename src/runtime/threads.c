@@ -42,7 +42,7 @@
 
 #include "base/plant.h"
 #include "port/process_exit.h"
-#include "runtime/inside.h"
+#include "runtime/internal.h"
 
 /* Called with `threads` raised; the caller lowers it again if this fails. */
 cen_status ceni_runtime_start(cen_runtime *runtime, const char *role, void (*run)(void *))

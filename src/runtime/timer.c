@@ -43,7 +43,7 @@
 
 #include "base/plant.h"
 #include "port/deadline.h"
-#include "runtime/inside.h"
+#include "runtime/internal.h"
 #include "sync/backoff.h"
 #include "sync/future.h"
 

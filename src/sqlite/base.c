@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "sqlite/inside.h"
+#include "sqlite/internal.h"
 
 /* Whether the URI has that parameter with that value. Ours is a coarse look, which reads no %41; SQLite reads it again. */
 static bool has_parameter(const char *uri, const char *pair)

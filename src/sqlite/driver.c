@@ -5,7 +5,7 @@
  * Their argument, after prepare, is the pool's ceni_sqlite_base, and their object an sqlite3. One that was adopted and not
  * opened here has no connection of ours behind it: it is looked after as far as SQLite itself knows it.
  */
-#include "sqlite/inside.h"
+#include "sqlite/internal.h"
 
 static cen_status prepare_by_path(void *argument, void **state, cen_error *error)
 {

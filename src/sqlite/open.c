@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "sqlite/inside.h"
+#include "sqlite/internal.h"
 
 /* Waits for a lock: true (1) to try again. SQLite's own handler cannot be told to give up. */
 static int wait_for_lock(void *argument, int count)

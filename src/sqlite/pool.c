@@ -4,7 +4,7 @@
  */
 #include <unistd.h>
 
-#include "sqlite/inside.h"
+#include "sqlite/internal.h"
 
 struct cen_sqlite_pool {
     cen_pool *writer, *readers;

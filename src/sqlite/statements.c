@@ -6,7 +6,7 @@
  * each has the connection's turn, the number of gives, of its last use. Within one lease the list may therefore grow beyond its
  * bound; the next that prepares something cuts it.
  */
-#include "sqlite/inside.h"
+#include "sqlite/internal.h"
 
 static uint64_t hash_of(const char *sql)
 {

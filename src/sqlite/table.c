@@ -19,7 +19,7 @@
  */
 #include <sys/stat.h>
 
-#include "sqlite/inside.h"
+#include "sqlite/internal.h"
 
 enum { PARTS = 16 };
 

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "sqlite/inside.h"
+#include "sqlite/internal.h"
 
 void ceni_sqlite_write(cen_error *error, cen_status status, const char *format, ...)
 {

@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "port/deadline.h"
-#include "supervisor/inside.h"
+#include "supervisor/internal.h"
 
 static cen_status check(cen_supervisor *supervisor)
 {
@@ -38,7 +38,7 @@ static cen_status check_locked(const cen_supervisor *supervisor, cen_deadline de
 /* ---- Starts -------------------------------------------------------------------------------- */
 
 /* The steward is called. What is waited for is settled by it, or the deadline passes. Unlocks. */
-static cen_status await_patron(cen_supervisor *supervisor, ceni_child *child, ceni_patron *patron,
+static cen_status await_patron(cen_supervisor *supervisor, ceni_child_record *child, ceni_patron *patron,
                                cen_deadline deadline, cen_error *error)
 {
     int64_t moment = ceni_wait_moment(supervisor, deadline);
@@ -69,7 +69,8 @@ static void lock_with_room(cen_supervisor *supervisor, ceni_table_room *room)
     ceni_table_room_use(&supervisor->names, room);
 }
 
-static cen_status add_locked(cen_supervisor *supervisor, ceni_child *child, cen_deadline deadline, cen_error *error)
+static cen_status add_locked(cen_supervisor *supervisor, ceni_child_record *child, cen_deadline deadline,
+                             cen_error *error)
 {
     cen_status status = check_locked(supervisor, deadline, error);
     if (status == CEN_OK) status = ceni_child_list_locked(child, &supervisor->children, error);
@@ -89,7 +90,7 @@ cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_child_option
     cen_child_options known;
     status = ceni_child_read(options, &known, supervisor->auto_stop, error);
     if (status != CEN_OK) return status;
-    ceni_child *child = ceni_child_make(supervisor, &known, false);
+    ceni_child_record *child = ceni_child_make(supervisor, &known, false);
     if (!child) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_supervisor_add: there is no memory for the child");
     ceni_patron patron = {.is_told = false};
     bool waits = !ceni_deadline_is_now(deadline);
@@ -110,9 +111,9 @@ cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_child_option
 }
 
 /* The child, if it can be started now; else NULL, and why. */
-static ceni_child *find_idle_locked(cen_supervisor *supervisor, const char *name, cen_error *why)
+static ceni_child_record *find_idle_locked(cen_supervisor *supervisor, const char *name, cen_error *why)
 {
-    ceni_child *child = ceni_child_find_locked(supervisor, name);
+    ceni_child_record *child = ceni_child_find_locked(supervisor, name);
     if (!child) ceni_error_set(why, CEN_ABSENT, 0, "supervisor \"%s\" has no child \"%.200s\"", supervisor->name, name);
     if (!child || (!child->tenure && !child->patron)) return child;
     ceni_error_set(why, CEN_BUSY, 0, "child \"%.200s\" is %s", child->name, cen_child_state_name(child->state));
@@ -127,7 +128,7 @@ cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char *name, 
     ceni_patron patron = {.keeps_child = true};
     cen_error why = {.status = CEN_OK};
     ceni_supervisor_lock(supervisor);
-    ceni_child *child = NULL;
+    ceni_child_record *child = NULL;
     if (check_locked(supervisor, deadline, &why) == CEN_OK) child = find_idle_locked(supervisor, name, &why);
     if (!child) {
         ceni_supervisor_unlock(supervisor);
@@ -150,7 +151,7 @@ cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char *name, 
 /* ---- Ends -------------------------------------------------------------------------------------- */
 
 /* Lets it end, and waits. Unlocks. */
-static cen_status end_child(ceni_child *child, bool leaves, cen_deadline deadline)
+static cen_status end_child(ceni_child_record *child, bool leaves, cen_deadline deadline)
 {
     cen_supervisor *supervisor = child->supervisor;
     int64_t moment = ceni_wait_moment(supervisor, deadline);
@@ -176,7 +177,7 @@ static cen_status end_by_name(cen_supervisor *supervisor, const char *name, bool
     if (status != CEN_OK) return status;
     ceni_supervisor_lock(supervisor);
     status = check_locked(supervisor, deadline, NULL);
-    ceni_child *child = status == CEN_OK ? ceni_child_find_locked(supervisor, name) : NULL;
+    ceni_child_record *child = status == CEN_OK ? ceni_child_find_locked(supervisor, name) : NULL;
     if (child) return end_child(child, leaves, deadline);
     ceni_supervisor_unlock(supervisor);
     return status == CEN_OK ? CEN_ABSENT : status;

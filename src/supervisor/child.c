@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/plant.h"
-#include "supervisor/inside.h"
+#include "supervisor/internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -70,10 +70,10 @@ cen_status ceni_child_read(const cen_child_options *given, cen_child_options *o,
 
 static void ring(ceni_alarm *alarm);
 
-ceni_child *ceni_child_make(cen_supervisor *supervisor, const cen_child_options *options, bool is_initial)
+ceni_child_record *ceni_child_make(cen_supervisor *supervisor, const cen_child_options *options, bool is_initial)
 {
-    size_t room = options->name ? strlen(options->name) + 1 : NUMBER_ROOM, size = sizeof(ceni_child) + room;
-    ceni_child *child = ceni_alloc(supervisor->allocator, size, _Alignof(ceni_child));
+    size_t room = options->name ? strlen(options->name) + 1 : NUMBER_ROOM, size = sizeof(ceni_child_record) + room;
+    ceni_child_record *child = ceni_alloc(supervisor->allocator, size, _Alignof(ceni_child_record));
     if (!child) return NULL;
     child->supervisor = supervisor;
     child->options = *options;
@@ -91,7 +91,7 @@ ceni_child *ceni_child_make(cen_supervisor *supervisor, const cen_child_options 
     return child;
 }
 
-void ceni_child_drop_locked(ceni_child *child)
+void ceni_child_drop_locked(ceni_child_record *child)
 {
     if (--child->refs == 0) ceni_dead_child_locked(child);
 }
@@ -105,16 +105,16 @@ static uint64_t hash_name(const char *name)
 
 static bool has_name(const ceni_table_node *node, const void *name)
 {
-    return strcmp(CENI_TABLE_ENTRY(node, ceni_child, node)->name, name) == 0;
+    return strcmp(CENI_TABLE_ENTRY(node, ceni_child_record, node)->name, name) == 0;
 }
 
-ceni_child *ceni_child_find_locked(cen_supervisor *supervisor, const char *name)
+ceni_child_record *ceni_child_find_locked(cen_supervisor *supervisor, const char *name)
 {
     ceni_table_node *node = ceni_table_find(&supervisor->names, hash_name(name), has_name, name);
-    return node ? CENI_TABLE_ENTRY(node, ceni_child, node) : NULL;
+    return node ? CENI_TABLE_ENTRY(node, ceni_child_record, node) : NULL;
 }
 
-cen_status ceni_child_list_locked(ceni_child *child, ceni_list *before, cen_error *error)
+cen_status ceni_child_list_locked(ceni_child_record *child, ceni_list *before, cen_error *error)
 {
     cen_supervisor *supervisor = child->supervisor;
     if (child->options.name && ceni_child_find_locked(supervisor, child->name))
@@ -138,7 +138,7 @@ cen_status ceni_child_list_locked(ceni_child *child, ceni_list *before, cen_erro
     return CEN_OK;
 }
 
-static void unlink_locked(ceni_child *child)
+static void unlink_locked(ceni_child_record *child)
 {
     cen_supervisor *supervisor = child->supervisor;
     if (supervisor->front == &child->link) supervisor->front = child->link.next;
@@ -148,7 +148,7 @@ static void unlink_locked(ceni_child *child)
     if (!child->is_initial) ceni_child_drop_locked(child);
 }
 
-void ceni_child_forget_locked(ceni_child *child)
+void ceni_child_forget_locked(ceni_child_record *child)
 {
     cen_supervisor *supervisor = child->supervisor;
     if (!child->is_listed) return;
@@ -174,7 +174,7 @@ void ceni_child_purge_locked(cen_supervisor *supervisor)
 
 /* ---- State, agenda and alarm --------------------------------------------------------------- */
 
-void ceni_child_set_locked(ceni_child *child, cen_child_state state)
+void ceni_child_set_locked(ceni_child_record *child, cen_child_state state)
 {
     cen_supervisor *supervisor = child->supervisor;
     supervisor->states[child->state]--;
@@ -184,7 +184,7 @@ void ceni_child_set_locked(ceni_child *child, cen_child_state state)
     ceni_supervisor_turn_locked(supervisor);
 }
 
-void ceni_child_set_fresh_locked(ceni_child *child, bool fresh)
+void ceni_child_set_fresh_locked(ceni_child_record *child, bool fresh)
 {
     cen_supervisor *supervisor = child->supervisor;
     if (fresh && !child->fresh) supervisor->to_start++, supervisor->front = supervisor->children.next;
@@ -192,13 +192,13 @@ void ceni_child_set_fresh_locked(ceni_child *child, bool fresh)
     child->fresh = fresh;
 }
 
-void ceni_child_note_locked(ceni_child *child)
+void ceni_child_note_locked(ceni_child_record *child)
 {
     if (child->is_listed && !ceni_list_linked(&child->agenda))
         ceni_list_push_back(&child->supervisor->agenda, &child->agenda);
 }
 
-void ceni_child_due_locked(ceni_child *child, int64_t moment)
+void ceni_child_due_locked(ceni_child_record *child, int64_t moment)
 {
     cen_supervisor *supervisor = child->supervisor;
     if (moment == 0 && child->moment == 0) return;
@@ -215,7 +215,7 @@ void ceni_child_due_locked(ceni_child *child, int64_t moment)
 
 static void ring(ceni_alarm *alarm)
 {
-    ceni_child *child = CENI_CHILD_OF(alarm, alarm);
+    ceni_child_record *child = CENI_CHILD_OF(alarm, alarm);
     cen_supervisor *supervisor = child->supervisor;
     ceni_supervisor_lock(supervisor);
     if (child->moment != 0) ceni_child_note_locked(child);

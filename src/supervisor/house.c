@@ -23,7 +23,7 @@
 #include "base/plant.h"
 #include "base/statics.h"
 #include "record/owned.h"
-#include "supervisor/inside.h"
+#include "supervisor/internal.h"
 
 typedef struct house {
     ceni_mutex mutex; /* rank SUPERVISORS */

@@ -9,7 +9,7 @@
  */
 #include "supervisor/look.h"
 
-#include "supervisor/inside.h"
+#include "supervisor/internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +67,7 @@ size_t ceni_supervisor_snapshot(const void *object, cen_metric *metrics, size_t 
 
 /* ---- The walk --------------------------------------------------------------------------- */
 
-static void read_child_locked(const ceni_child *child, cen_child_stats *out)
+static void read_child_locked(const ceni_child_record *child, cen_child_stats *out)
 {
     *out = (cen_child_stats){
         .size = sizeof *out,

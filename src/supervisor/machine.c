@@ -28,7 +28,7 @@
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "supervisor/inside.h"
+#include "supervisor/internal.h"
 
 static int64_t now_of(const cen_supervisor *supervisor)
 {
@@ -40,14 +40,14 @@ static int64_t after(int64_t now, int64_t ns)
     return ns > CENI_FOREVER - now ? CENI_FOREVER : now + ns;
 }
 
-static bool is_due(const ceni_child *child)
+static bool is_due(const ceni_child_record *child)
 {
     return child->moment != 0 && now_of(child->supervisor) >= child->moment;
 }
 
 /* ---- Ending a supervisor, and one child --------------------------------------------------------- */
 
-void ceni_machine_patron_locked(ceni_child *child, const cen_error *error)
+void ceni_machine_patron_locked(ceni_child_record *child, const cen_error *error)
 {
     ceni_patron *patron = child->patron;
     if (!patron) return;
@@ -58,7 +58,7 @@ void ceni_machine_patron_locked(ceni_child *child, const cen_error *error)
     ceni_supervisor_turn_locked(child->supervisor);
 }
 
-static void refuse_patron_locked(ceni_child *child)
+static void refuse_patron_locked(ceni_child_record *child)
 {
     cen_error error;
     if (!child->patron) return;
@@ -67,7 +67,7 @@ static void refuse_patron_locked(ceni_child *child)
     ceni_machine_patron_locked(child, &error);
 }
 
-void ceni_machine_end_locked(ceni_child *child, ceni_ending ending)
+void ceni_machine_end_locked(ceni_child_record *child, ceni_ending ending)
 {
     cen_supervisor *supervisor = child->supervisor;
     child->wanted = false;
@@ -108,7 +108,7 @@ void ceni_machine_run_locked(cen_supervisor *supervisor)
     ceni_intensity_clear(&supervisor->intensity);
     ceni_list *before = &supervisor->children;
     for (size_t i = supervisor->initial_count; i-- > 0; before = &supervisor->initial[i]->link) {
-        ceni_child *child = supervisor->initial[i];
+        ceni_child_record *child = supervisor->initial[i];
         /* cannot fail: all of them fit when it was made */
         if (!child->is_listed) ceni_child_list_locked(child, before, NULL);
         child->starts = child->restarts = child->failures = 0;
@@ -121,7 +121,7 @@ void ceni_machine_run_locked(cen_supervisor *supervisor)
 
 /* ---- Deaths ---------------------------------------------------------------------------------------- */
 
-static bool is_again(const ceni_child *child, bool normal)
+static bool is_again(const ceni_child_record *child, bool normal)
 {
     switch (child->options.restart) {
     case CEN_RESTART_PERMANENT: return true;
@@ -132,18 +132,18 @@ static bool is_again(const ceni_child *child, bool normal)
 }
 
 /* Whether a significant child other than this one runs, or will. */
-static bool another_is_significant(const ceni_child *ended)
+static bool another_is_significant(const ceni_child_record *ended)
 {
     cen_supervisor *supervisor = ended->supervisor;
     for (ceni_list *link = supervisor->children.next; link != &supervisor->children; link = link->next) {
-        const ceni_child *child = CENI_CHILD_OF(link, link);
+        const ceni_child_record *child = CENI_CHILD_OF(link, link);
         if (child != ended && !child->is_gone && child->options.significant && (child->tenure || child->wanted))
             return true;
     }
     return false;
 }
 
-static void end_for_good(ceni_child *child)
+static void end_for_good(ceni_child_record *child)
 {
     cen_supervisor *supervisor = child->supervisor;
     bool is_last =
@@ -154,7 +154,7 @@ static void end_for_good(ceni_child *child)
     if (is_last) ceni_machine_stop_locked(supervisor, NULL);
 }
 
-static void give_up(ceni_child *child, ceni_out *out)
+static void give_up(ceni_child_record *child, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
     cen_error error;
@@ -168,7 +168,7 @@ static void give_up(ceni_child *child, ceni_out *out)
     ceni_pool_event_own_locked(out, CEN_SUPERVISOR_GAVE_UP, supervisor);
 }
 
-static void restart(ceni_child *child, int64_t ran_ns, ceni_out *out)
+static void restart(ceni_child_record *child, int64_t ran_ns, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
     int64_t now = now_of(supervisor);
@@ -199,7 +199,7 @@ static void restart(ceni_child *child, int64_t ran_ns, ceni_out *out)
 }
 
 /* It was not to end. ran_ns: -1 if its start has failed. */
-static void die(ceni_child *child, bool normal, int64_t ran_ns, const cen_error *why, ceni_out *out)
+static void die(ceni_child_record *child, bool normal, int64_t ran_ns, const cen_error *why, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
     bool failed = ran_ns < 0;
@@ -224,7 +224,7 @@ static void die(ceni_child *child, bool normal, int64_t ran_ns, const cen_error 
 }
 
 /* It was to end, and has. */
-static void settle(ceni_child *child)
+static void settle(ceni_child_record *child)
 {
     cen_supervisor *supervisor = child->supervisor;
     if (child->ending == CENI_ENDING_IN_ORDER) supervisor->to_stop--;
@@ -237,7 +237,7 @@ static void settle(ceni_child *child)
 
 /* ---- The end of a tenure ------------------------------------------------------------------------------ */
 
-static void explain(const ceni_child *child, const ceni_tenure *tenure, cen_error *why)
+static void explain(const ceni_child_record *child, const ceni_tenure *tenure, cen_error *why)
 {
     *why = tenure->why;
     if (child->is_late)
@@ -257,7 +257,7 @@ static void count_end(cen_supervisor *supervisor, const ceni_tenure *tenure)
     if (tenure->killed && !tenure->abandoned) supervisor->report.killed++;
 }
 
-static void finish(ceni_child *child, ceni_out *out)
+static void finish(ceni_child_record *child, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
     ceni_tenure *tenure = child->tenure;
@@ -283,7 +283,7 @@ static void finish(ceni_child *child, ceni_out *out)
 }
 
 /* Its owner ends, and its future is given up, before anybody learns that it is over. */
-static void begin_close(ceni_child *child, ceni_out *out)
+static void begin_close(ceni_child_record *child, ceni_out *out)
 {
     ceni_tenure *tenure = child->tenure;
     tenure->closing = true;
@@ -297,7 +297,7 @@ static void begin_close(ceni_child *child, ceni_out *out)
 
 /* ---- Steps ------------------------------------------------------------------------------------------------ */
 
-bool ceni_machine_start_locked(ceni_child *child, ceni_out *out)
+bool ceni_machine_start_locked(ceni_child_record *child, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
     if (!ceni_supply_has_tenure_locked(supervisor)) return false;
@@ -314,7 +314,7 @@ bool ceni_machine_start_locked(ceni_child *child, ceni_out *out)
     return true;
 }
 
-static void runs(ceni_child *child, ceni_out *out)
+static void runs(ceni_child_record *child, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
     bool again = child->has_run;
@@ -330,7 +330,7 @@ static void runs(ceni_child *child, ceni_out *out)
     ceni_child_note_locked(child);
 }
 
-void ceni_machine_stop_child_locked(ceni_child *child, ceni_out *out)
+void ceni_machine_stop_child_locked(ceni_child_record *child, ceni_out *out)
 {
     const cen_child_options *o = &child->options;
     int64_t now = now_of(child->supervisor);
@@ -342,20 +342,20 @@ void ceni_machine_stop_child_locked(ceni_child *child, ceni_out *out)
 }
 
 /* Whether it is to end now, and not when those after it have. */
-static bool ends_now(const ceni_child *child)
+static bool ends_now(const ceni_child_record *child)
 {
     return child->ending == CENI_ENDING_ALONE || (child->ending != CENI_ENDING_NO && child->supervisor->stop_together);
 }
 
 /* It has: also if it has ended since, so that a death is never taken for a start that failed. */
-static bool is_started(const ceni_child *child)
+static bool is_started(const ceni_child_record *child)
 {
     const ceni_tenure *tenure = child->tenure;
     if (child->state != CEN_CHILD_STARTING || !tenure->has_started || (tenure->calls & CENI_CALL_START)) return false;
     return !child->options.reports_start || tenure->said_started;
 }
 
-static void step_starting(ceni_child *child, ceni_out *out)
+static void step_starting(ceni_child_record *child, ceni_out *out)
 {
     bool is_late = is_due(child);
     if (!ends_now(child) && !is_late) return;
@@ -364,7 +364,7 @@ static void step_starting(ceni_child *child, ceni_out *out)
 }
 
 /* It is told when its owner has ended and its future was given up: in finish. */
-static void abandon(ceni_child *child)
+static void abandon(ceni_child_record *child)
 {
     cen_supervisor *supervisor = child->supervisor;
     child->tenure->abandoned = true;
@@ -373,7 +373,7 @@ static void abandon(ceni_child *child)
     ceni_child_note_locked(child);
 }
 
-static void step_stopping(ceni_child *child, ceni_tenure *tenure, ceni_out *out)
+static void step_stopping(ceni_child_record *child, ceni_tenure *tenure, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
     if (tenure->abandoned) return; /* somebody is about to become the consumer of its death */
@@ -389,7 +389,7 @@ static void step_stopping(ceni_child *child, ceni_tenure *tenure, ceni_out *out)
     abandon(child);
 }
 
-static void step_waiting(ceni_child *child)
+static void step_waiting(ceni_child_record *child)
 {
     if (!is_due(child)) return;
     ceni_child_due_locked(child, 0);
@@ -398,14 +398,14 @@ static void step_waiting(ceni_child *child)
 }
 
 /* It is DOWN or WAITING (M1). */
-static void step_idle(ceni_child *child, ceni_out *out)
+static void step_idle(ceni_child_record *child, ceni_out *out)
 {
     if (child->state == CEN_CHILD_WAITING) step_waiting(child);
     else if (child->wanted && !child->fresh && !ceni_machine_start_locked(child, out))
         ceni_list_push_front(&child->supervisor->agenda, &child->agenda); /* its turn is still the next */
 }
 
-static void step_child(ceni_child *child, ceni_out *out)
+static void step_child(ceni_child_record *child, ceni_out *out)
 {
     ceni_tenure *tenure = child->tenure;
     if (!tenure) {

@@ -2,7 +2,7 @@
 /* Making a supervisor, and the end of its memory. */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "supervisor/inside.h"
+#include "supervisor/internal.h"
 #include "supervisor/look.h"
 #include "sync/future.h"
 
@@ -92,11 +92,11 @@ static void fill(cen_supervisor *supervisor, const cen_supervisor_options *o)
     supervisor->listener = o->listener;
     supervisor->argument = o->argument;
     snprintf(supervisor->name, sizeof supervisor->name, "%s", o->name ? o->name : "supervisor");
-    supervisor->entry = (ceni_entry){.kind = "supervisor",
-                                     .name = supervisor->name,
-                                     .snapshot = ceni_supervisor_snapshot,
-                                     .object = supervisor,
-                                     .calls = &ceni_supervisor_calls};
+    supervisor->entry = (ceni_directory_entry){.kind = "supervisor",
+                                               .name = supervisor->name,
+                                               .snapshot = ceni_supervisor_snapshot,
+                                               .object = supervisor,
+                                               .calls = &ceni_supervisor_calls};
     supervisor->job.run = ceni_steward_run;
     ceni_list_init(&supervisor->agenda);
     ceni_list_init(&supervisor->children);
@@ -118,20 +118,20 @@ static void free_memory(cen_supervisor *supervisor)
 {
     const cen_allocator *allocator = supervisor->allocator;
     for (ceni_list *link = supervisor->children.next, *next; link != &supervisor->children; link = next) {
-        ceni_child *child = CENI_CHILD_OF(link, link);
+        ceni_child_record *child = CENI_CHILD_OF(link, link);
         next = link->next;
         ceni_free(allocator, child->tenure, sizeof *child->tenure, _Alignof(ceni_tenure));
-        if (!child->is_initial) ceni_free(allocator, child, child->size, _Alignof(ceni_child));
+        if (!child->is_initial) ceni_free(allocator, child, child->size, _Alignof(ceni_child_record));
     }
     for (size_t i = 0; i < supervisor->initial_count; i++)
         if (supervisor->initial[i])
-            ceni_free(allocator, supervisor->initial[i], supervisor->initial[i]->size, _Alignof(ceni_child));
+            ceni_free(allocator, supervisor->initial[i], supervisor->initial[i]->size, _Alignof(ceni_child_record));
     ceni_dead_free(allocator, &supervisor->dead);
     ceni_free(allocator, supervisor->spare, sizeof *supervisor->spare, _Alignof(ceni_tenure));
     ceni_table_fini(&supervisor->names);
     ceni_table_fini(&supervisor->tenures);
     ceni_free(allocator, supervisor->initial, supervisor->initial_count * sizeof *supervisor->initial,
-              _Alignof(ceni_child *));
+              _Alignof(ceni_child_record *));
     ceni_free(allocator, supervisor->intensity.moments, room_of(supervisor->intensity.max), _Alignof(int64_t));
     ceni_free(allocator, supervisor, sizeof *supervisor, _Alignof(cen_supervisor));
 }
@@ -174,14 +174,14 @@ static cen_status make_children(cen_supervisor *supervisor, const cen_supervisor
     }
     if (o->child_count == 0) return CEN_OK;
     supervisor->initial =
-        ceni_alloc(o->allocator, o->child_count * sizeof *supervisor->initial, _Alignof(ceni_child *));
+        ceni_alloc(o->allocator, o->child_count * sizeof *supervisor->initial, _Alignof(ceni_child_record *));
     if (!supervisor->initial) return CEN_NO_MEMORY;
     supervisor->initial_count = o->child_count;
     for (size_t i = 0; i < o->child_count; i++) {
         cen_child_options options;
         cen_status status = read_child(o, i, &options, error);
         if (status != CEN_OK) return status;
-        ceni_child *child = supervisor->initial[i] = ceni_child_make(supervisor, &options, true);
+        ceni_child_record *child = supervisor->initial[i] = ceni_child_make(supervisor, &options, true);
         if (!child) return CEN_NO_MEMORY;
         ceni_table_grow(&supervisor->names); /* nobody else knows it yet: there is no lock to hold */
         status = ceni_child_list_locked(child, &supervisor->children, error);

@@ -23,13 +23,13 @@
  * Tested by tests/unit/supervisor/strategy_test.c, life_test.c.
  */
 #include "base/plant.h"
-#include "supervisor/inside.h"
+#include "supervisor/internal.h"
 
 /* ---- Who is concerned ---------------------------------------------------------------------- */
 
 /* A sibling of the one that died is to be stopped, and then started again unless it is temporary. One whose first turn has
  * not come goes on waiting for it; and who waits for the start of one waits for the next. */
-static void take_along(ceni_child *child)
+static void take_along(ceni_child_record *child)
 {
     bool again = child->options.restart != CEN_RESTART_TEMPORARY || (child->fresh && !child->tenure);
     ceni_patron *patron = child->patron;
@@ -42,14 +42,14 @@ static void take_along(ceni_child *child)
     ceni_child_set_fresh_locked(child, again);
 }
 
-void ceni_order_group_locked(ceni_child *dead)
+void ceni_order_group_locked(ceni_child_record *dead)
 {
     cen_supervisor *supervisor = dead->supervisor;
     ceni_list *link = supervisor->supervision == CEN_ONE_FOR_ALL ? supervisor->children.next : dead->link.next;
     if (supervisor->supervision == CEN_REST_FOR_ONE && ceni_planted(supervisor_rest_misses_the_later))
         link = &supervisor->children;
     for (; link != &supervisor->children; link = link->next) {
-        ceni_child *child = CENI_CHILD_OF(link, link);
+        ceni_child_record *child = CENI_CHILD_OF(link, link);
         if (child != dead && !child->is_gone) take_along(child);
     }
     ceni_child_set_fresh_locked(dead, true);
@@ -57,7 +57,7 @@ void ceni_order_group_locked(ceni_child *dead)
 
 /* ---- Stopping ---------------------------------------------------------------------------------- */
 
-static ceni_child *last_to_stop(cen_supervisor *supervisor)
+static ceni_child_record *last_to_stop(cen_supervisor *supervisor)
 {
     for (; supervisor->back != &supervisor->children; supervisor->back = supervisor->back->previous)
         if (CENI_CHILD_OF(link, supervisor->back)->ending == CENI_ENDING_IN_ORDER)
@@ -66,7 +66,7 @@ static ceni_child *last_to_stop(cen_supervisor *supervisor)
 }
 
 /* The mistake. */
-static ceni_child *first_to_stop(cen_supervisor *supervisor)
+static ceni_child_record *first_to_stop(cen_supervisor *supervisor)
 {
     for (ceni_list *link = supervisor->children.next; link != &supervisor->children; link = link->next)
         if (CENI_CHILD_OF(link, link)->ending == CENI_ENDING_IN_ORDER) return CENI_CHILD_OF(link, link);
@@ -75,7 +75,7 @@ static ceni_child *first_to_stop(cen_supervisor *supervisor)
 
 static bool stop_next(cen_supervisor *supervisor, ceni_out *out)
 {
-    ceni_child *child = last_to_stop(supervisor);
+    ceni_child_record *child = last_to_stop(supervisor);
     if (ceni_planted(supervisor_stops_in_start_order)) child = first_to_stop(supervisor);
     if (!child || child->state == CEN_CHILD_STOPPING) return false;
     ceni_machine_stop_child_locked(child, out);
@@ -84,7 +84,7 @@ static bool stop_next(cen_supervisor *supervisor, ceni_out *out)
 
 /* ---- Starting ------------------------------------------------------------------------------------ */
 
-static ceni_child *first_fresh(cen_supervisor *supervisor)
+static ceni_child_record *first_fresh(cen_supervisor *supervisor)
 {
     for (; supervisor->front != &supervisor->children; supervisor->front = supervisor->front->next)
         if (CENI_CHILD_OF(link, supervisor->front)->fresh) return CENI_CHILD_OF(link, supervisor->front);
@@ -96,7 +96,7 @@ static bool start_next(cen_supervisor *supervisor, ceni_out *out)
     bool is_held = supervisor->supervision != CEN_ONE_FOR_ONE && supervisor->to_stop > 0;
     if (is_held && !ceni_planted(supervisor_starts_beside_a_stop)) return false;
     if (ceni_runtime_now(supervisor->runtime) < supervisor->not_before) return false;
-    ceni_child *child = first_fresh(supervisor);
+    ceni_child_record *child = first_fresh(supervisor);
     if (!child || (child->state != CEN_CHILD_DOWN && child->state != CEN_CHILD_WAITING)) return false;
     ceni_child_due_locked(child, 0);
     ceni_machine_start_locked(child, out);

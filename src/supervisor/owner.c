@@ -11,7 +11,7 @@
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "supervisor/inside.h"
+#include "supervisor/internal.h"
 
 #include <stdio.h>
 

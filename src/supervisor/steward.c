@@ -33,7 +33,7 @@
 
 #include "base/plant.h"
 #include "record/events.h"
-#include "supervisor/inside.h"
+#include "supervisor/internal.h"
 #include "sync/future.h"
 
 /* ---- Calling the steward ----------------------------------------------------------------- */
@@ -108,8 +108,8 @@ static cen_event_level level_of(cen_supervisor_event_kind kind, bool failed)
 static const cen_error no_error = {.status = CEN_OK};
 
 /* Into the events of the process, whether there is a listener or not. */
-static void write_events(const cen_supervisor *supervisor, cen_supervisor_event_kind kind, const ceni_child *child,
-                         const cen_error *error)
+static void write_events(const cen_supervisor *supervisor, cen_supervisor_event_kind kind,
+                         const ceni_child_record *child, const cen_error *error)
 {
     static const struct {
         const char *what, *is;
@@ -138,7 +138,8 @@ static void write_events(const cen_supervisor *supervisor, cen_supervisor_event_
     ceni_event_emit(level_of(kind, failed), words[kind].what, &supervisor->entry, value, text);
 }
 
-void ceni_pool_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child *child, const cen_error *error)
+void ceni_pool_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child_record *child,
+                            const cen_error *error)
 {
     if (child->supervisor->listener || !ceni_planted(supervisor_tells_its_listener_only))
         write_events(child->supervisor, kind, child, error ? error : &no_error);

@@ -11,7 +11,7 @@
  */
 #include "base/error.h"
 #include "port/deadline.h"
-#include "supervisor/inside.h"
+#include "supervisor/internal.h"
 #include "sync/future.h"
 
 /* ---- Waiting ---------------------------------------------------------------------------- */

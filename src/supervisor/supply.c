@@ -19,9 +19,9 @@
  * Tested by tests/unit/supervisor/, whose builds check each call of the allocator; tests/faults/supervisor_faults_test.c.
  */
 #include "base/alloc.h"
-#include "supervisor/inside.h"
+#include "supervisor/internal.h"
 
-void ceni_dead_child_locked(ceni_child *child)
+void ceni_dead_child_locked(ceni_child_record *child)
 {
     ceni_list_push_back(&child->supervisor->dead.children, &child->link);
 }
@@ -54,9 +54,9 @@ void ceni_dead_free(const cen_allocator *allocator, ceni_dead *dead)
         ceni_free(allocator, tenure, sizeof *tenure, _Alignof(ceni_tenure));
     }
     for (ceni_list *link; (link = ceni_list_first(&dead->children));) {
-        ceni_child *child = CENI_CHILD_OF(link, link);
+        ceni_child_record *child = CENI_CHILD_OF(link, link);
         ceni_list_remove(link);
-        ceni_free(allocator, child, child->size, _Alignof(ceni_child));
+        ceni_free(allocator, child, child->size, _Alignof(ceni_child_record));
     }
     dead->tenures = NULL;
 }

@@ -28,7 +28,7 @@
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "supervisor/inside.h"
+#include "supervisor/internal.h"
 #include "sync/future.h"
 
 #define TENURE_OF(pointer, field) CENI_LIST_ENTRY(pointer, ceni_tenure, field)
@@ -44,7 +44,7 @@ static void take_hand_locked(ceni_tenure *tenure)
 
 static void release_if_last_locked(ceni_tenure *tenure)
 {
-    ceni_child *child = tenure->child;
+    ceni_child_record *child = tenure->child;
     if (tenure->hands > 0 || child->tenure == tenure) return;
     ceni_dead_tenure_locked(tenure);
     ceni_child_drop_locked(child);
@@ -239,7 +239,7 @@ static void run_start(cen_job *job)
 
 static void told(cen_executor *executor, cen_job *job);
 
-ceni_tenure *ceni_tenure_begin_locked(ceni_child *child, ceni_out *out)
+ceni_tenure *ceni_tenure_begin_locked(ceni_child_record *child, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
     ceni_tenure *tenure = ceni_supply_take_tenure_locked(supervisor);

@@ -82,19 +82,19 @@ static inline void ceni_future_complete_fresh(cen_future *future)
 /* ---- inline.c: jobs that run on the thread that posts them ----------------------- */
 
 /* The record of a thread's outermost call, on its stack. */
-typedef struct ceni_inline {
+typedef struct ceni_inline_run {
     cen_job *first, *last;
-} ceni_inline;
+} ceni_inline_run;
 
 /* Between these, jobs that are posted to cen_inline() wait; at the end of the
  * outermost pair they run, with those that they post. No lock may be held at the end. */
-void ceni_inline_begin(ceni_inline *here);
-void ceni_inline_end(ceni_inline *here);
+void ceni_inline_begin(ceni_inline_run *here);
+void ceni_inline_end(ceni_inline_run *here);
 
 /* The record of the outermost pair that this thread is within; NULL: none. */
-static inline ceni_inline *ceni_inline_open(void)
+static inline ceni_inline_run *ceni_inline_open(void)
 {
-    return (ceni_inline *)(uintptr_t)ceni_thread_room()[CENI_ROOM_INLINE];
+    return (ceni_inline_run *)(uintptr_t)ceni_thread_room()[CENI_ROOM_INLINE];
 }
 
 /* Whether this thread is within such a pair: what is posted inline now runs later. */
@@ -104,7 +104,7 @@ static inline bool ceni_inline_is_open(void)
 }
 
 /* The job runs when that record is closed: what cen_inline() does within a pair. */
-static inline void ceni_inline_put(ceni_inline *record, cen_job *job)
+static inline void ceni_inline_put(ceni_inline_run *record, cen_job *job)
 {
     job->next = NULL;
     if (record->last) record->last->next = job;
@@ -114,7 +114,7 @@ static inline void ceni_inline_put(ceni_inline *record, cen_job *job)
 
 /* The same for a whole function, at whichever end it leaves. */
 #define CENI_INLINE_AT_END \
-    ceni_inline at_end __attribute__((cleanup(ceni_inline_end))); \
+    ceni_inline_run at_end __attribute__((cleanup(ceni_inline_end))); \
     ceni_inline_begin(&at_end)
 
 CENI_SPI_END

@@ -62,7 +62,7 @@ static void told(cen_executor *executor, cen_job *job)
 {
     cen_group *group = (cen_group *)(void *)((char *)executor - offsetof(cen_group, executor_));
     cen_future *member = (cen_future *)(void *)((char *)job - offsetof(cen_future, job_));
-    ceni_inline here;
+    ceni_inline_run here;
     ceni_inline_begin(&here);
     if (group->any_) count_any(group, member);
     else count_all(group, member);

@@ -56,7 +56,7 @@ enum { DRAIN_MOST = 4096, DEFAULT_PATIENCE_S = 30 };
 struct cen_inbox {
     cen_executor executor; /* first: it is its own executor */
     /* any thread, atomically */
-    _Alignas(CENI_LINE) _Atomic uintptr_t head;
+    _Alignas(CENI_CACHE_LINE) _Atomic uintptr_t head;
     _Atomic uint32_t ringers; /* who may still touch the inbox after their job was taken */
     _Atomic uint32_t turns;   /* a futex: the sleeper in wait has been woken */
     _Atomic uint32_t polling; /* somebody does: told to jobs that would poll within, and to who would free it */
@@ -65,10 +65,10 @@ struct cen_inbox {
     ceni_bell bell;
     const cen_allocator *allocator;
     /* the loop's */
-    _Alignas(CENI_LINE) _Atomic(cen_job *) ready; /* taken from the stack and not run, in order */
-    _Atomic bool armed;                           /* since the last poll */
-    _Atomic uint32_t owed;                        /* rings that were not heard yet */
-    _Atomic uint64_t thread;                      /* that polled last; whoever posts may ask for it */
+    _Alignas(CENI_CACHE_LINE) _Atomic(cen_job *) ready; /* taken from the stack and not run, in order */
+    _Atomic bool armed;                                 /* since the last poll */
+    _Atomic uint32_t owed;                              /* rings that were not heard yet */
+    _Atomic uint64_t thread;                            /* that polled last; whoever posts may ask for it */
 };
 
 /* ---- Posting ------------------------------------------------------------------------ */
@@ -281,13 +281,13 @@ cen_status cen_inbox_new(const cen_inbox_options *options, cen_inbox **out, cen_
     const cen_allocator *allocator = known.allocator;
     if (allocator && (!allocator->alloc || !allocator->free))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_inbox_new: options.allocator lacks alloc or free");
-    cen_inbox *inbox = ceni_alloc(allocator, sizeof *inbox, CENI_LINE);
+    cen_inbox *inbox = ceni_alloc(allocator, sizeof *inbox, CENI_CACHE_LINE);
     if (!inbox) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_inbox_new: no memory");
     *inbox = (cen_inbox){.executor = {post}, .allocator = allocator, .epoch = ceni_fork_epoch()};
     int code = 0;
     status = ceni_bell_init(&inbox->bell, &code);
     if (status != CEN_OK) {
-        ceni_free(allocator, inbox, sizeof *inbox, CENI_LINE);
+        ceni_free(allocator, inbox, sizeof *inbox, CENI_CACHE_LINE);
         return ceni_error_set(error, status, code, "cen_inbox_new: no descriptor could be had");
     }
     *out = inbox;
@@ -312,6 +312,6 @@ cen_status cen_inbox_free(cen_inbox *inbox)
     ceni_backoff backoff = {0};
     while (ours && ceni_load_seq_cst(&inbox->ringers) != 0) ceni_backoff_wait(&backoff); /* [B4] */
     ceni_bell_fini(&inbox->bell);
-    ceni_free(inbox->allocator, inbox, sizeof *inbox, CENI_LINE);
+    ceni_free(inbox->allocator, inbox, sizeof *inbox, CENI_CACHE_LINE);
     return CEN_OK;
 }

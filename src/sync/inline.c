@@ -23,12 +23,12 @@
 #include "port/port.h"
 #include "port/rank.h"
 
-static ceni_inline **outermost(void)
+static ceni_inline_run **outermost(void)
 {
-    return (ceni_inline **)(void *)&ceni_thread_room()[CENI_ROOM_INLINE];
+    return (ceni_inline_run **)(void *)&ceni_thread_room()[CENI_ROOM_INLINE];
 }
 
-static cen_job *take_first(ceni_inline *record)
+static cen_job *take_first(ceni_inline_run *record)
 {
     cen_job *job = record->first;
     if (!job) return NULL;
@@ -37,16 +37,16 @@ static cen_job *take_first(ceni_inline *record)
     return job;
 }
 
-void ceni_inline_begin(ceni_inline *here)
+void ceni_inline_begin(ceni_inline_run *here)
 {
-    ceni_inline **open = outermost();
-    *here = (ceni_inline){.first = NULL};
+    ceni_inline_run **open = outermost();
+    *here = (ceni_inline_run){.first = NULL};
     if (!*open) *open = here;
 }
 
-void ceni_inline_end(ceni_inline *here)
+void ceni_inline_end(ceni_inline_run *here)
 {
-    ceni_inline **open = outermost();
+    ceni_inline_run **open = outermost();
     if (*open != here) return;
     int cancel = here->first && !ceni_planted(inline_job_cancelled) ? ceni_cancel_hold() : -1;
     for (cen_job *job; (job = take_first(here));) {
@@ -60,7 +60,7 @@ void ceni_inline_end(ceni_inline *here)
 static void post(cen_executor *executor, cen_job *job)
 {
     (void)executor;
-    ceni_inline *open = *outermost(), here;
+    ceni_inline_run *open = *outermost(), here;
     if (ceni_planted(inline_runs_within)) {
         job->run(job);
         return;

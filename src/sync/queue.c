@@ -17,7 +17,7 @@
 #include "port/port.h"
 #include "record/events.h"
 #include "sync/backoff.h"
-#include "sync/queue_inside.h"
+#include "sync/queue_internal.h"
 
 enum {
     DEFAULT_CAPACITY = 1024,
@@ -58,7 +58,7 @@ static void init_lists(cen_queue *queue)
 
 static cen_queue *make(const cen_allocator *allocator, ceni_queue_form form, size_t element_size, const char *name)
 {
-    cen_queue *queue = ceni_alloc(allocator, sizeof *queue, CENI_LINE);
+    cen_queue *queue = ceni_alloc(allocator, sizeof *queue, CENI_CACHE_LINE);
     if (!queue) return NULL;
     queue->form = form;
     queue->element_size = element_size;
@@ -103,8 +103,8 @@ static const ceni_component_calls calls = {.description = describe_queue};
 
 static void enter_directory(cen_queue *queue)
 {
-    queue->entry =
-        (ceni_entry){.kind = "queue", .name = queue->name, .snapshot = snapshot, .object = queue, .calls = &calls};
+    queue->entry = (ceni_directory_entry){
+        .kind = "queue", .name = queue->name, .snapshot = snapshot, .object = queue, .calls = &calls};
     ceni_directory_join(ceni_directory_process(), &queue->entry);
 }
 
@@ -147,7 +147,7 @@ cen_status cen_queue_new(const cen_queue_options *options, cen_queue **out, cen_
 undo_drop:
     ceni_free(o->allocator, queue->drop_room, o->element_size, DROP_ALIGN);
 undo_queue:
-    ceni_free(o->allocator, queue, sizeof *queue, CENI_LINE);
+    ceni_free(o->allocator, queue, sizeof *queue, CENI_CACHE_LINE);
 no_memory:
     return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_queue_new: no memory for the queue \"%s\"", name);
 }
@@ -207,7 +207,7 @@ void cen_queue_free(cen_queue *queue)
     drop_rest(queue);
     if (queue->form == CENI_FORM_RING) ceni_queue_ring_fini(&queue->ring, queue->allocator);
     if (queue->form == CENI_FORM_BLOCKS) ceni_queue_blocks_fini(&queue->blocks);
-    ceni_free(queue->allocator, queue, sizeof *queue, CENI_LINE);
+    ceni_free(queue->allocator, queue, sizeof *queue, CENI_CACHE_LINE);
 }
 
 /* ---- One attempt ------------------------------------------------------------------- */
@@ -272,7 +272,7 @@ static cen_status status_of(ceni_attempt attempt, cen_status blocked)
     case CENI_SHUT: return CEN_CLOSED;
     case CENI_STARVED: return CEN_NO_MEMORY;
     case CENI_BLOCKED:
-    case CENI_BUSY: break;
+    case CENI_IN_BETWEEN: break;
     }
     return blocked;
 }
@@ -291,7 +291,7 @@ cen_status cen_queue_try_pop(cen_queue *queue, void *element)
 
 static bool undecided(ceni_attempt attempt)
 {
-    return attempt == CENI_BLOCKED || attempt == CENI_BUSY;
+    return attempt == CENI_BLOCKED || attempt == CENI_IN_BETWEEN;
 }
 
 cen_status cen_queue_push_until(cen_queue *queue, const void *element, cen_deadline deadline)

@@ -63,7 +63,7 @@
 #include "base/alloc.h"
 #include "base/plant.h"
 #include "sync/backoff.h"
-#include "sync/queue_inside.h"
+#include "sync/queue_internal.h"
 
 /* Bits of a slot's state. Each is set once in the life of a block, so adding
  * sets it, in one instruction where "or" with its old value takes a loop. */
@@ -271,7 +271,7 @@ static ceni_attempt claimable(ceni_queue_blocks *blocks, uint64_t head)
     uint64_t tail = ceni_load_seq_cst(&blocks->tail);                          /* [B6] */
     uint64_t position = tail & ~CLOSED;
     if (position == head) return nothing_there(tail);
-    if (position < needed) return CENI_BUSY;
+    if (position < needed) return CENI_IN_BETWEEN;
     ceni_store_release(&blocks->known_tail, position); /* [B15] */
     return CENI_DONE;
 }
@@ -285,7 +285,7 @@ static ceni_attempt claim_pop(ceni_queue_blocks *blocks, slot_claim *out)
         ceni_block *block = ceni_load_acquire(&blocks->head_block); /* [B3] */
         uint64_t offset = offset_of(blocks, head);
         if (offset == blocks->slots) { /* another pop is moving on to the next block: three steps */
-            if (backoff.step == CENI_BACKOFF_PAUSES) return CENI_BUSY;
+            if (backoff.step == CENI_BACKOFF_PAUSES) return CENI_IN_BETWEEN;
             ceni_backoff_wait(&backoff);
             head = ceni_load_acquire(&blocks->head); /* [B2] */
             continue;

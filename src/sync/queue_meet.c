@@ -21,7 +21,7 @@
  */
 #include "base/plant.h"
 #include "port/port.h"
-#include "sync/queue_inside.h"
+#include "sync/queue_internal.h"
 
 static void pass(const cen_queue *queue, cen_direction direction, void *mine, void *theirs)
 {
@@ -80,7 +80,7 @@ ceni_attempt ceni_meet_join(cen_queue *queue, cen_direction direction, ceni_plac
                             uint32_t number, void *element)
 {
     _Atomic uint32_t *partner = NULL;
-    ceni_attempt result = CENI_BUSY;
+    ceni_attempt result = CENI_IN_BETWEEN;
     ceni_waitlist_lock(&queue->pushes);
     if (is_shut(queue)) {
         ceni_waiter_settle(self, CENI_VERDICT_WITHDRAWN);

@@ -54,7 +54,7 @@
 #include "base/alloc.h"
 #include "base/plant.h"
 #include "sync/backoff.h"
-#include "sync/queue_inside.h"
+#include "sync/queue_internal.h"
 
 #define CLOSED ((uint64_t)1 << 63)
 
@@ -82,7 +82,7 @@ cen_status ceni_queue_ring_init(ceni_queue_ring *ring, const cen_allocator *allo
     while (ring->lap <= capacity) ring->lap *= 2;
     ring->element_size = element_size;
     ring->slot_size = sizeof(ring_slot) + ((element_size + 7) & ~(size_t)7);
-    ring->slots = ceni_alloc(allocator, capacity * ring->slot_size, CENI_LINE);
+    ring->slots = ceni_alloc(allocator, capacity * ring->slot_size, CENI_CACHE_LINE);
     if (!ring->slots) return CEN_NO_MEMORY;
     for (size_t i = 0; i < capacity; i++) ceni_store_relaxed(&slot_at(ring, i)->stamp, i); /* nobody looks yet */
     return CEN_OK;
@@ -90,7 +90,7 @@ cen_status ceni_queue_ring_init(ceni_queue_ring *ring, const cen_allocator *allo
 
 void ceni_queue_ring_fini(ceni_queue_ring *ring, const cen_allocator *allocator)
 {
-    ceni_free(allocator, ring->slots, ring->capacity * ring->slot_size, CENI_LINE);
+    ceni_free(allocator, ring->slots, ring->capacity * ring->slot_size, CENI_CACHE_LINE);
 }
 
 static void publish(ring_slot *slot, uint64_t stamp)
@@ -118,7 +118,7 @@ ceni_attempt ceni_queue_ring_push(ceni_queue_ring *ring, const void *element)
         uint64_t head = ceni_load_seq_cst(&ring->head); /* [R6] */
         if (head + ring->lap == tail) return CENI_BLOCKED;
         uint64_t now = ceni_load_relaxed(&ring->tail); /* carries nothing: has it moved on? */
-        if (now == tail) return CENI_BUSY;
+        if (now == tail) return CENI_IN_BETWEEN;
         tail = now;
     }
 }
@@ -141,7 +141,7 @@ ceni_attempt ceni_queue_ring_pop(ceni_queue_ring *ring, void *element)
         uint64_t tail = ceni_load_seq_cst(&ring->tail); /* [R5] */
         if ((tail & ~CLOSED) == head) return tail & CLOSED ? CENI_SHUT : CENI_BLOCKED;
         uint64_t now = ceni_load_relaxed(&ring->head); /* carries nothing: has it moved on? */
-        if (now == head) return CENI_BUSY;
+        if (now == head) return CENI_IN_BETWEEN;
         head = now;
     }
 }
@@ -153,7 +153,7 @@ static ceni_attempt replace_oldest(ceni_queue_ring *ring, uint64_t tail, const v
 {
     uint64_t head = tail - ring->lap;
     ring_slot *slot = slot_at(ring, tail);
-    if (!ceni_cas_seq_cst(&ring->head, &head, following(ring, head))) return CENI_BUSY; /* [R3] */
+    if (!ceni_cas_seq_cst(&ring->head, &head, following(ring, head))) return CENI_IN_BETWEEN; /* [R3] */
     ceni_copy_element(evicted, slot->element, ring->element_size);
     *out = true;
     uint64_t expected = tail;
@@ -172,7 +172,7 @@ ceni_attempt ceni_queue_ring_force(ceni_queue_ring *ring, const void *element, v
     if (pushed != CENI_BLOCKED) return pushed;
     uint64_t tail = ceni_load_relaxed(&ring->tail); /* carries nothing: checked below */
     if (tail & CLOSED) return CENI_SHUT;
-    if (ceni_load_acquire(&slot_at(ring, tail)->stamp) != tail - ring->lap + 1) return CENI_BUSY; /* [R4] */
+    if (ceni_load_acquire(&slot_at(ring, tail)->stamp) != tail - ring->lap + 1) return CENI_IN_BETWEEN; /* [R4] */
     return replace_oldest(ring, tail, element, evicted, out);
 }
 

@@ -13,7 +13,7 @@
  */
 #include "base/plant.h"
 #include "port/port.h"
-#include "sync/queue_inside.h"
+#include "sync/queue_internal.h"
 
 static int64_t after_tick(int64_t due, int64_t period, int64_t now)
 {

@@ -31,7 +31,7 @@
 #include "port/deadline.h"
 #include "port/port.h"
 #include "sync/backoff.h"
-#include "sync/queue_inside.h"
+#include "sync/queue_internal.h"
 
 /* Looks before parking: after 2^FIRST pauses, twice as many each time, up to
  * 2^(PAUSES - 1), then after each of YIELDS turns given to others. The first
@@ -89,8 +89,8 @@ static ceni_attempt try_from(selection *s, size_t start, size_t *out)
         cen_case *one = &s->cases[which];
         if (!one->queue) continue;
         ceni_attempt attempt = ceni_queue_attempt(one->queue, one->direction, one->element);
-        if (attempt == CENI_BUSY) worst = CENI_BUSY;
-        if (attempt == CENI_BUSY || attempt == CENI_BLOCKED) continue;
+        if (attempt == CENI_IN_BETWEEN) worst = CENI_IN_BETWEEN;
+        if (attempt == CENI_IN_BETWEEN || attempt == CENI_BLOCKED) continue;
         *out = which;
         return attempt;
     }
@@ -142,11 +142,11 @@ static ceni_attempt join_one(selection *s, cen_case *one)
         standing->joined = true;
         return ceni_meet_join(one->queue, one->direction, &standing->place, &s->waiter, number, one->element);
     }
-    if (ceni_planted(look_before_joining) && ceni_queue_may(one->queue, one->direction)) return CENI_BUSY;
+    if (ceni_planted(look_before_joining) && ceni_queue_may(one->queue, one->direction)) return CENI_IN_BETWEEN;
     ceni_waitlist_join(ceni_queue_list(one->queue, one->direction), &standing->place, &s->waiter, number, one->element);
     standing->joined = true;
     if (ceni_planted(look_before_joining)) return CENI_BLOCKED;
-    return ceni_queue_may(one->queue, one->direction) ? CENI_BUSY : CENI_BLOCKED;
+    return ceni_queue_may(one->queue, one->direction) ? CENI_IN_BETWEEN : CENI_BLOCKED;
 }
 
 /* DONE: a rendezvous took place, *out says in which case. BLOCKED: all joined. */
@@ -278,9 +278,9 @@ static cen_status wait_until_done(selection *s, size_t *out)
                      (ceni_planted(stopped_heir_keeps_role) && end == CEN_INTERRUPTED);
         if (heir_of && !keeps) resign(heir_of);
         heir_of = NULL;
-        if (attempt != CENI_BLOCKED && attempt != CENI_BUSY) return status_of(attempt);
+        if (attempt != CENI_BLOCKED && attempt != CENI_IN_BETWEEN) return status_of(attempt);
         if (end != CEN_OK) return end;
-        if (attempt == CENI_BUSY) {
+        if (attempt == CENI_IN_BETWEEN) {
             ceni_backoff_wait(&backoff);
             end = end_of_wait(s);
             continue;

@@ -51,9 +51,9 @@ void ceni_wheel_init(ceni_wheel *wheel, int64_t now)
     wheel->entering = NOWHERE;
 }
 
-void ceni_timer_init(ceni_timer *timer)
+void ceni_wheel_timer_init(ceni_wheel_timer *timer)
 {
-    *timer = (ceni_timer){.place = NOWHERE};
+    *timer = (ceni_wheel_timer){.place = NOWHERE};
     ceni_list_init(&timer->link);
 }
 
@@ -69,7 +69,7 @@ static void note_earliest(ceni_wheel *wheel, unsigned slot, int64_t moment)
 }
 
 /* Links the timer into the slot that its moment and the current tick give. */
-static void place(ceni_wheel *wheel, ceni_timer *timer, uint64_t current)
+static void place(ceni_wheel *wheel, ceni_wheel_timer *timer, uint64_t current)
 {
     if (timer->moment == CENI_FOREVER) {
         timer->place = NEVER;
@@ -87,7 +87,7 @@ static void place(ceni_wheel *wheel, ceni_timer *timer, uint64_t current)
     ceni_list_push_back(&wheel->slots[level][slot], &timer->link);
 }
 
-void ceni_wheel_insert(ceni_wheel *wheel, ceni_timer *timer, int64_t moment)
+void ceni_wheel_insert(ceni_wheel *wheel, ceni_wheel_timer *timer, int64_t moment)
 {
     ceni_wheel_cancel(wheel, timer);
     timer->moment = moment;
@@ -95,7 +95,7 @@ void ceni_wheel_insert(ceni_wheel *wheel, ceni_timer *timer, int64_t moment)
     wheel->count++;
 }
 
-bool ceni_wheel_cancel(ceni_wheel *wheel, ceni_timer *timer)
+bool ceni_wheel_cancel(ceni_wheel *wheel, ceni_wheel_timer *timer)
 {
     bool linked = ceni_list_linked(&timer->link);
     ceni_list_remove(&timer->link);
@@ -109,12 +109,12 @@ bool ceni_wheel_cancel(ceni_wheel *wheel, ceni_timer *timer)
     return true;
 }
 
-ceni_timer *ceni_timer_take(ceni_list *expired)
+ceni_wheel_timer *ceni_timer_take(ceni_list *expired)
 {
     ceni_list *link = ceni_list_first(expired);
     if (!link) return NULL;
     ceni_list_remove(link);
-    return CENI_LIST_ENTRY(link, ceni_timer, link);
+    return CENI_LIST_ENTRY(link, ceni_wheel_timer, link);
 }
 
 /* ---- Sorting one slot ----------------------------------------------------
@@ -122,7 +122,7 @@ ceni_timer *ceni_timer_take(ceni_list *expired)
 
 static int64_t moment_of(const ceni_list *link)
 {
-    return CENI_LIST_ENTRY(link, const ceni_timer, link)->moment;
+    return CENI_LIST_ENTRY(link, const ceni_wheel_timer, link)->moment;
 }
 
 /* Two chains that end in NULL; of equal moments the one in `first` comes first. */
@@ -197,7 +197,7 @@ static void cascade(ceni_wheel *wheel, unsigned level, unsigned slot, uint64_t c
     ceni_list *next;
     for (ceni_list *link = empty_slot(wheel, level, slot); link; link = next) {
         next = link->next;
-        place(wheel, CENI_LIST_ENTRY(link, ceni_timer, link), current);
+        place(wheel, CENI_LIST_ENTRY(link, ceni_wheel_timer, link), current);
     }
 }
 
@@ -209,7 +209,7 @@ static size_t expire(ceni_wheel *wheel, unsigned slot, int64_t now, ceni_list *e
     ceni_list *next;
     for (ceni_list *link = sort(empty_slot(wheel, 0, slot)); link; link = next) {
         next = link->next;
-        ceni_timer *timer = CENI_LIST_ENTRY(link, ceni_timer, link);
+        ceni_wheel_timer *timer = CENI_LIST_ENTRY(link, ceni_wheel_timer, link);
         if (timer->moment > now && !ceni_planted(timer_rounds_down)) {
             note_earliest(wheel, slot, timer->moment);
             wheel->taken[0] |= UINT64_C(1) << slot;
@@ -267,9 +267,9 @@ static void look_at_later_again(ceni_wheel *wheel)
 }
 
 /* Takes the first out of a slot; NULL if there is none. */
-static ceni_timer *take_first(ceni_wheel *wheel, unsigned level, unsigned slot)
+static ceni_wheel_timer *take_first(ceni_wheel *wheel, unsigned level, unsigned slot)
 {
-    ceni_timer *timer = ceni_timer_take(&wheel->slots[level][slot]);
+    ceni_wheel_timer *timer = ceni_timer_take(&wheel->slots[level][slot]);
     if (ceni_list_empty(&wheel->slots[level][slot])) wheel->taken[level] &= ~(UINT64_C(1) << slot);
     return timer;
 }
@@ -277,14 +277,14 @@ static ceni_timer *take_first(ceni_wheel *wheel, unsigned level, unsigned slot)
 static void enter_one(ceni_wheel *wheel)
 {
     unsigned level = wheel->entering / CENI_WHEEL_SLOTS, slot = wheel->entering % CENI_WHEEL_SLOTS;
-    ceni_timer *timer = take_first(wheel, level, slot); /* NULL: the rest was cancelled */
+    ceni_wheel_timer *timer = take_first(wheel, level, slot); /* NULL: the rest was cancelled */
     if (timer) place(wheel, timer, tick_of(wheel->now));
     if (ceni_list_empty(&wheel->slots[level][slot])) wheel->entering = NOWHERE;
 }
 
 static bool expire_one(ceni_wheel *wheel, unsigned slot, int64_t now, ceni_list *expired)
 {
-    ceni_timer *timer = take_first(wheel, 0, slot);
+    ceni_wheel_timer *timer = take_first(wheel, 0, slot);
     if (timer->moment <= now) {
         timer->place = NOWHERE;
         wheel->count--;

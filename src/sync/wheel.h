@@ -10,7 +10,7 @@
  *     ceni_list expired;
  *     ceni_list_init(&expired);
  *     ceni_wheel_advance(&wheel, ceni_clock_now(), &expired);
- *     for (ceni_timer *t; (t = ceni_timer_take(&expired));) act(t);
+ *     for (ceni_wheel_timer *t; (t = ceni_timer_take(&expired));) act(t);
  *
  * act may insert and cancel any timer, those still in `expired` included.
  *
@@ -41,12 +41,12 @@ enum {
     CENI_WHEEL_LEVELS = 8, /* 48 bits of ticks; 43 are all there are in an int64_t of nanoseconds */
 };
 
-typedef struct ceni_timer {
+typedef struct ceni_wheel_timer {
     ceni_list link; /* in a slot, or in the caller's list of expired ones */
     int64_t moment; /* read it freely; written by insert only */
     uint32_t place; /* the wheel's: which slot, or none */
     uint32_t kind;  /* its user's; 0 at first */
-} ceni_timer;
+} ceni_wheel_timer;
 
 /* Points into itself: must not be moved after init. */
 typedef struct ceni_wheel {
@@ -68,16 +68,16 @@ typedef struct ceni_wheel {
 void ceni_wheel_init(ceni_wheel *wheel, int64_t now);
 
 /* Makes a timer that is in no wheel. */
-void ceni_timer_init(ceni_timer *timer);
+void ceni_wheel_timer_init(ceni_wheel_timer *timer);
 
 /* Lets the timer expire at `moment`: in the next advance if that has passed,
  * never for CENI_FOREVER. A timer that is already in, or in a list of expired
  * ones, is taken out first. */
-void ceni_wheel_insert(ceni_wheel *wheel, ceni_timer *timer, int64_t moment);
+void ceni_wheel_insert(ceni_wheel *wheel, ceni_wheel_timer *timer, int64_t moment);
 
 /* Takes the timer out of its slot or of the list of expired ones. False if
  * it was in neither: it has been taken, or never was inserted. */
-bool ceni_wheel_cancel(ceni_wheel *wheel, ceni_timer *timer);
+bool ceni_wheel_cancel(ceni_wheel *wheel, ceni_wheel_timer *timer);
 
 /* Moves every timer whose moment is `now` or earlier to the end of `expired`,
  * and tells how many. A `now` before the latest one counts as the latest. */
@@ -96,7 +96,7 @@ size_t ceni_wheel_advance_some(ceni_wheel *wheel, int64_t now, ceni_list *expire
 int64_t ceni_wheel_next(const ceni_wheel *wheel);
 
 /* Takes the first out of a list of expired timers; NULL when it is empty. */
-ceni_timer *ceni_timer_take(ceni_list *expired);
+ceni_wheel_timer *ceni_timer_take(ceni_list *expired);
 
 CENI_SPI_END
 

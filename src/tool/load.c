@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "tool/load_inside.h"
+#include "tool/load_internal.h"
 
 #define TICK (100 * INT64_C(1000000))
 #define LEAD (5 * INT64_C(1000000)) /* from the first thread's start to the first operation: that all begin at once */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the operations of a load are: drawn, for each client from a beginning of its own, so that a seed gives the same again. */
-#include "tool/load_inside.h"
+#include "tool/load_internal.h"
 
 static uint64_t next_random(uint64_t *state)
 {

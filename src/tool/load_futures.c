@@ -24,7 +24,7 @@
 #include <cenote/pool_async.h>
 #include <cenote/timer.h>
 
-#include "tool/load_inside.h"
+#include "tool/load_internal.h"
 
 enum { WORKERS_MOST = 512 };
 #define PAUSE (10 * INT64_C(1000000))

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/load_inside.h"
+#include "tool/load_internal.h"
 
 tally *tally_new(const load_course *load)
 {

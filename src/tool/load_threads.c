@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "tool/load_inside.h"
+#include "tool/load_internal.h"
 
 enum { STACK = 512 << 10, LINE = 64 };
 #define SLICE (50 * INT64_C(1000000))

@@ -9,9 +9,9 @@
 #include "base/plant.h"
 #include "record/directory.h"
 
-static const ceni_entry *entry_of(const cen_component *component)
+static const ceni_directory_entry *entry_of(const cen_component *component)
 {
-    return (const ceni_entry *)component;
+    return (const ceni_directory_entry *)component;
 }
 
 /* ---- Who is there --------------------------------------------------------- */
@@ -23,7 +23,7 @@ typedef struct visit {
     bool found;
 } visit;
 
-static void visit_entry(void *argument, ceni_entry *entry)
+static void visit_entry(void *argument, ceni_directory_entry *entry)
 {
     visit *v = argument;
     if (v->number && v->number != ceni_load_relaxed(&entry->number)) return; /* carries nothing */
@@ -62,7 +62,7 @@ const char *cen_component_name(const cen_component *component)
 
 const char *cen_component_system(const cen_component *component)
 {
-    const ceni_entry *entry = entry_of(component);
+    const ceni_directory_entry *entry = entry_of(component);
     return entry->calls && entry->calls->system ? entry->calls->system(entry->object) : NULL;
 }
 
@@ -71,7 +71,7 @@ const char *cen_component_system(const cen_component *component)
 /* The caller's elements may have another size than ours. */
 size_t cen_component_metrics_sized(const cen_component *component, cen_metric *metrics, size_t size, size_t room)
 {
-    const ceni_entry *entry = entry_of(component);
+    const ceni_directory_entry *entry = entry_of(component);
     cen_metric all[CEN_METRICS_MAX];
     size_t count = entry->snapshot(entry->object, all, CEN_METRICS_MAX),
            known = size < sizeof *all ? size : sizeof *all;
@@ -86,13 +86,13 @@ size_t cen_component_metrics_sized(const cen_component *component, cen_metric *m
 bool cen_component_histogram(const cen_component *component, size_t index, cen_histogram_header *timing,
                              cen_histogram *out)
 {
-    const ceni_entry *entry = entry_of(component);
+    const ceni_directory_entry *entry = entry_of(component);
     return entry->calls && entry->calls->histogram && entry->calls->histogram(entry->object, index, timing, out);
 }
 
 void cen_component_describe(const cen_component *component, const cen_description_writer *description, size_t most)
 {
-    const ceni_entry *entry = entry_of(component);
+    const ceni_directory_entry *entry = entry_of(component);
     if (entry->calls && entry->calls->description) entry->calls->description(entry->object, description, most);
 }
 
@@ -100,7 +100,7 @@ void cen_component_describe(const cen_component *component, const cen_descriptio
 
 const char *cen_component_action_name(const cen_component *component, size_t index)
 {
-    const ceni_entry *entry = entry_of(component);
+    const ceni_directory_entry *entry = entry_of(component);
     if (!entry->calls || !entry->calls->actions) return NULL;
     for (size_t i = 0; entry->calls->actions[i]; i++)
         if (i == index) return entry->calls->actions[i];
@@ -109,7 +109,7 @@ const char *cen_component_action_name(const cen_component *component, size_t ind
 
 cen_status cen_component_invoke(cen_component *component, const char *action, int64_t value, cen_error *error)
 {
-    const ceni_entry *entry = entry_of(component);
+    const ceni_directory_entry *entry = entry_of(component);
     if (!action) return ceni_error_set(error, CEN_INVALID, 0, "cen_component_invoke: the action is NULL");
     for (size_t i = 0; cen_component_action_name(component, i); i++)
         if (strcmp(cen_component_action_name(component, i), action) == 0 || ceni_planted(component_tell_any_action))

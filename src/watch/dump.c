@@ -61,10 +61,10 @@ typedef struct search {
 static bool make_room_for_ring(search *s, size_t size)
 {
     if (size <= s->ring_size) return true;
-    ceni_free(NULL, s->ring, s->ring_size, CENI_LINE);
-    ceni_free(NULL, s->again, s->ring_size, CENI_LINE);
-    s->ring = ceni_alloc(NULL, size, CENI_LINE);
-    s->again = ceni_alloc(NULL, size, CENI_LINE);
+    ceni_free(NULL, s->ring, s->ring_size, CENI_CACHE_LINE);
+    ceni_free(NULL, s->again, s->ring_size, CENI_CACHE_LINE);
+    s->ring = ceni_alloc(NULL, size, CENI_CACHE_LINE);
+    s->again = ceni_alloc(NULL, size, CENI_CACHE_LINE);
     s->ring_size = size;
     return s->ring && s->again;
 }
@@ -213,7 +213,7 @@ static void show_all(const search *s, void (*show)(void *argument, const cen_eve
 
 cen_status ceni_dump_show(const ceni_dump *dump, void (*show)(void *argument, const cen_event *events), void *argument)
 {
-    search s = {.dump = dump, .block = ceni_alloc(NULL, BLOCK, CENI_LINE)};
+    search s = {.dump = dump, .block = ceni_alloc(NULL, BLOCK, CENI_CACHE_LINE)};
     cen_status status = s.block ? search_all(&s) : CEN_NO_MEMORY;
     if (status == CEN_OK && !s.found) status = CEN_ABSENT;
     if (status == CEN_OK) {
@@ -221,9 +221,9 @@ cen_status ceni_dump_show(const ceni_dump *dump, void (*show)(void *argument, co
         show_all(&s, show, argument);
     }
     ceni_free(NULL, s.events, s.room * sizeof *s.events, _Alignof(found_event));
-    ceni_free(NULL, s.ring, s.ring_size, CENI_LINE);
-    ceni_free(NULL, s.again, s.ring_size, CENI_LINE);
-    ceni_free(NULL, s.block, BLOCK, CENI_LINE);
+    ceni_free(NULL, s.ring, s.ring_size, CENI_CACHE_LINE);
+    ceni_free(NULL, s.again, s.ring_size, CENI_CACHE_LINE);
+    ceni_free(NULL, s.block, BLOCK, CENI_CACHE_LINE);
     return status;
 }
 

@@ -11,7 +11,7 @@
  *
  * Order table
  * tag  site       | operation             | order   | pairs with | carries                               | breaks if weakened
- * [B1] tell       | exchange of the word  | acq_rel | ask.c [B2] [B3] | the request's answer                  | a blocked thread reads a half-written answer
+ * [B1] tell       | exchange of the word  | acq_rel | requests.c [B2] [B3] | the request's answer                  | a blocked thread reads a half-written answer
  * [B4] tell_done  | store of the future's state | release | sync/future.c [F2] | the same                   | one who sees that it is done reads a half-written answer
  */
 #include <string.h>
@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/plant.h"
 #include "sync/future.h"
-#include "wire/inside.h"
+#include "wire/internal.h"
 
 void ceni_after_init(ceni_after *after)
 {
@@ -31,7 +31,7 @@ void ceni_after_init(ceni_after *after)
 
 void ceni_after_add(ceni_after *after, cen_request *request)
 {
-    ceni_asked *asked = ceni_asked_of(request);
+    ceni_sent *asked = ceni_sent_of(request);
     ceni_chain *chain = asked->blocked ? &after->threads : &after->futures;
     if (!asked->blocked) after->replies++;
     asked->link.next = NULL;
@@ -58,7 +58,7 @@ static bool allocate_reply(cen_request *request, size_t size, const cen_allocato
     if (!request->reply) return false;
     request->capacity = size;
     request->allocator_ = allocator;
-    ceni_asked_of(request)->is_allocated = true;
+    ceni_sent_of(request)->is_allocated = true;
     return true;
 }
 
@@ -71,7 +71,7 @@ static void fail_answer(cen_request *request, cen_status status, const char *tex
 
 void ceni_request_answer(cen_request *request, const void *answer, size_t size, const cen_allocator *allocator)
 {
-    ceni_asked_of(request)->is_answered = true;
+    ceni_sent_of(request)->is_answered = true;
     if (!request->reply && !allocate_reply(request, size, allocator)) {
         fail_answer(request, CEN_NO_MEMORY, "There was no memory for the reply.");
         return;
@@ -96,7 +96,7 @@ static cen_request *take_first(ceni_chain *chain)
     if (!link) return NULL;
     chain->first = link->next;
     if (!chain->first) chain->end = &chain->first;
-    return ceni_request_of(CENI_LIST_ENTRY(link, ceni_asked, link));
+    return ceni_request_of(CENI_LIST_ENTRY(link, ceni_sent, link));
 }
 
 /* The thread may return, and its stack be gone, as soon as the word says DONE: after that the word is only a name. */
@@ -108,7 +108,7 @@ static void tell_thread(ceni_blocked *blocked)
 
 static void free_copy(cen_request *request, const cen_allocator *allocator)
 {
-    ceni_asked *asked = ceni_asked_of(request);
+    ceni_sent *asked = ceni_sent_of(request);
     if (!asked->copy) return;
     ceni_free(allocator, asked->copy, request->size, 1);
     asked->copy = NULL;
@@ -117,7 +117,7 @@ static void free_copy(cen_request *request, const cen_allocator *allocator)
 /* One that was made ready with its `done` has no other consumer: nobody can wait for it, arm it or put it into a group, and a
  * cancel leaves alone what is OUT. So nobody else changes its state any more, and a plain store does what takes a locked
  * instruction for all others. `open`: the record that its job waits in; NULL: its executor is asked. */
-static void tell_done(cen_request *request, ceni_inline *open)
+static void tell_done(cen_request *request, ceni_inline_run *open)
 {
     cen_future *future = &request->future;
     ceni_store_release(&future->state_, (uint32_t)CENI_FUTURE_DONE); /* [B4] */
@@ -132,15 +132,15 @@ static void tell_done(cen_request *request, ceni_inline *open)
 static void tell_futures(ceni_after *after, const cen_allocator *allocator)
 {
     const cen_executor *own = cen_inline();
-    ceni_inline *open = ceni_inline_open();
+    ceni_inline_run *open = ceni_inline_open();
     int held = -1;
     ceni_list *link = after->futures.first;
     after->futures = (ceni_chain){.first = NULL, .end = &after->futures.first};
     while (link) {
-        cen_request *request = ceni_request_of(CENI_LIST_ENTRY(link, ceni_asked, link));
+        cen_request *request = ceni_request_of(CENI_LIST_ENTRY(link, ceni_sent, link));
         link = link->next;                                     /* from its post on the request may be gone */
         bool waits = open && request->future.executor_ == own; /* its `done`, for the record's end */
-        bool calls = !waits || ceni_asked_of(request)->copy;
+        bool calls = !waits || ceni_sent_of(request)->copy;
         if (calls && held < 0) held = ceni_cancel_hold(); /* executors and allocators are the program's */
         free_copy(request, allocator);
         if (request->done_) tell_done(request, waits ? open : NULL);
@@ -151,7 +151,7 @@ static void tell_futures(ceni_after *after, const cen_allocator *allocator)
 
 void ceni_after_tell(ceni_after *after, const cen_allocator *allocator)
 {
-    for (cen_request *request; (request = take_first(&after->threads));) tell_thread(ceni_asked_of(request)->blocked);
+    for (cen_request *request; (request = take_first(&after->threads));) tell_thread(ceni_sent_of(request)->blocked);
     if (after->drained) {
         after->drained->status = CEN_OK;
         ceni_future_complete(after->drained);
@@ -191,7 +191,7 @@ void ceni_exchange_prepare(ceni_exchange *exchange, ceni_after *after)
 
 void ceni_exchange_call_out(ceni_exchange *exchange, ceni_after *after)
 {
-    ceni_inline here;
+    ceni_inline_run here;
     if (after->heir || after->wake || after->broken) wake_others(exchange, after);
     if (!after->threads.first && !after->futures.first && !after->drained) return;
     ceni_inline_begin(&here);

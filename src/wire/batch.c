@@ -35,7 +35,7 @@
 #include "base/plant.h"
 #include "sync/future.h"
 #include "wire/binary.h"
-#include "wire/inside.h"
+#include "wire/internal.h"
 
 enum { OUTPUT_FIRST = 4096 };
 

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/plant.h"
 #include "sync/future.h"
-#include "wire/inside.h"
+#include "wire/internal.h"
 
 /* ---- Settings ------------------------------------------------------------------------------------ */
 
@@ -108,7 +108,7 @@ uint64_t ceni_exchange_end_all(ceni_exchange *exchange, ceni_after *after, ceni_
 {
     uint64_t count = 0;
     for (ceni_list *link; (link = ceni_list_first(over)); count++) {
-        cen_request *request = ceni_request_of(CENI_LIST_ENTRY(link, ceni_asked, link));
+        cen_request *request = ceni_request_of(CENI_LIST_ENTRY(link, ceni_sent, link));
         ceni_list_remove(link);
         ceni_exchange_count_out(exchange, request);
         ceni_after_end(after, request, status, cause);

@@ -225,12 +225,12 @@ cen_status ceni_exchange_request(ceni_exchange *exchange, cen_request *request, 
 
 /* Sends it and returns; request->future tells how it ended. Errors, after which nothing is told: as above. When there is no room
  * it waits in line, and its payload is copied. */
-cen_status ceni_exchange_ask(ceni_exchange *exchange, cen_request *request, cen_error *error);
+cen_status ceni_exchange_request_async(ceni_exchange *exchange, cen_request *request, cen_error *error);
 
 /* The same for several, in this order, with one write. *asked says how many were asked: the first that
  * could not be, whose status is returned, and those after it were not. */
-cen_status ceni_exchange_ask_all(ceni_exchange *exchange, cen_request *const requests[], size_t count, size_t *asked,
-                                 cen_error *error);
+cen_status ceni_exchange_request_all_async(ceni_exchange *exchange, cen_request *const requests[], size_t count,
+                                           size_t *asked, cen_error *error);
 
 /* ---- The loop -------------------------------------------------------------------------------- */
 

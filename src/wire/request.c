@@ -8,9 +8,9 @@
 #include "sync/future.h"
 #include "wire/wire.h"
 
-_Static_assert(sizeof(ceni_asked) <= sizeof(((cen_request *)0)->room_),
+_Static_assert(sizeof(ceni_sent) <= sizeof(((cen_request *)0)->room_),
                "a request has room for what cenote keeps in it");
-_Static_assert(_Alignof(ceni_asked) <= _Alignof(uint64_t), "and the room is aligned for it");
+_Static_assert(_Alignof(ceni_sent) <= _Alignof(uint64_t), "and the room is aligned for it");
 _Static_assert(offsetof(cen_request, future) == 0, "a request is its future");
 
 static void run_done(cen_job *job)
@@ -40,15 +40,15 @@ void cen_request_init(cen_request *request, void (*done)(cen_request *request), 
     request->reply_size = 0;
     request->done_ = done;
     request->allocator_ = NULL;
-    ceni_asked_of(request)->place = CENI_PLACE_OUT;
-    ceni_asked_of(request)->is_allocated = false;
+    ceni_sent_of(request)->place = CENI_PLACE_OUT;
+    ceni_sent_of(request)->is_allocated = false;
 }
 
 void cen_request_free_reply(cen_request *request)
 {
-    if (!request || !ceni_asked_of(request)->is_allocated) return;
+    if (!request || !ceni_sent_of(request)->is_allocated) return;
     ceni_free(request->allocator_, request->reply, request->reply_size ? request->reply_size : 1, 1);
-    ceni_asked_of(request)->is_allocated = false;
+    ceni_sent_of(request)->is_allocated = false;
     request->reply = NULL;
     request->reply_size = 0;
 }

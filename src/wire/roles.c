@@ -31,17 +31,17 @@
  * but its own thread, and, on the loop's, that thread's asks. Elsewhere these are written at once, because a `done` there may
  * wait for them.
  *
- * All of it is ordered by the lock; the word that a blocked thread sleeps on is ask.c's.
+ * All of it is ordered by the lock; the word that a blocked thread sleeps on is requests.c's.
  *
  * Order table
  * tag  site         | operation       | order   | pairs with | carries                          | breaks if weakened
- * [R1] make_heir    | cas of the word | acq_rel | ask.c [B3] | nothing that the lock does not   | nothing: it decides whether the thread sleeps
+ * [R1] make_heir    | cas of the word | acq_rel | requests.c [B3] | nothing that the lock does not   | nothing: it decides whether the thread sleeps
  *
  * Tested by tests/unit/wire/roles_test.c, tests/explore/wire_roles_test.c.
  */
 #include "base/error.h"
 #include "base/plant.h"
-#include "wire/inside.h"
+#include "wire/internal.h"
 
 enum {
     WRITES_FOR_OTHERS = 16,
@@ -144,7 +144,7 @@ static void claim_all(ceni_exchange *exchange, const ceni_frame *frames, cen_req
         requests[i] = request;
         if (!request) continue;
         replied++;
-        if (!ceni_asked_of(request)->blocked) asked++;
+        if (!ceni_sent_of(request)->blocked) asked++;
     }
     exchange->stats.replied += replied;
     exchange->stats.late += count - replied;
@@ -214,7 +214,7 @@ static ceni_blocked *find_heir(const ceni_exchange *exchange)
     if (exchange->loop_reads || ceni_planted(wire_passes_no_role)) return NULL;
     for (ceni_list *link = exchange->blocked.next; link != &exchange->blocked; link = link->next) {
         ceni_blocked *blocked = CENI_LIST_ENTRY(link, ceni_blocked, link);
-        if (ceni_asked_of(blocked->request)->place != CENI_PLACE_OUT) return blocked;
+        if (ceni_sent_of(blocked->request)->place != CENI_PLACE_OUT) return blocked;
     }
     return NULL;
 }

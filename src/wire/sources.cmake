@@ -1,6 +1,6 @@
 list(APPEND wire_sources
   src/wire/after.c
-  src/wire/ask.c
+  src/wire/requests.c
   src/wire/batch.c
   src/wire/codec.c
   src/wire/exchange.c

@@ -102,7 +102,7 @@ bool ceni_wire_take_output(ceni_wire *wire, ceni_bytes *empty)
 
 /* ---- In and out ------------------------------------------------------------------------------ */
 
-static void keep_deadline(ceni_wire *wire, ceni_asked *asked)
+static void keep_deadline(ceni_wire *wire, ceni_sent *asked)
 {
     asked->kept = CENI_KEPT_NOWHERE;
     if (asked->moment == CENI_WIRE_UNDATED) {
@@ -110,7 +110,7 @@ static void keep_deadline(ceni_wire *wire, ceni_asked *asked)
         ceni_list_push_back(&wire->in_order, &asked->timer.link);
     } else if (asked->moment != CENI_FOREVER) {
         asked->kept = CENI_KEPT_IN_WHEEL;
-        ceni_timer_init(&asked->timer);
+        ceni_wheel_timer_init(&asked->timer);
         ceni_wheel_insert(&wire->wheel, &asked->timer, asked->moment);
     }
 }
@@ -122,14 +122,14 @@ static void unlink_deadline(ceni_list *link)
     link->next->previous = link->previous;
 }
 
-static inline void forget_deadline(ceni_wire *wire, ceni_asked *asked)
+static inline void forget_deadline(ceni_wire *wire, ceni_sent *asked)
 {
     if (ceni_planted(wire_keeps_the_timer)) return;
     if (asked->kept == CENI_KEPT_IN_ORDER) unlink_deadline(&asked->timer.link);
     else if (asked->kept == CENI_KEPT_IN_WHEEL) ceni_wheel_cancel(&wire->wheel, &asked->timer);
 }
 
-static void leave_line(ceni_wire *wire, ceni_asked *asked)
+static void leave_line(ceni_wire *wire, ceni_sent *asked)
 {
     ceni_list_remove(&asked->link);
     wire->waiting--;
@@ -164,12 +164,12 @@ static void fill_slot(ceni_wire *wire, ceni_wire_slot *slot, cen_request *reques
 {
     wire->in_flight++;
     slot->request = request;
-    slot->id = ceni_asked_of(request)->id = id;
-    ceni_asked_of(request)->place = CENI_PLACE_FLIGHT;
+    slot->id = ceni_sent_of(request)->id = id;
+    ceni_sent_of(request)->place = CENI_PLACE_FLIGHT;
 }
 
 /* It is OUT, wherever it was. */
-static void take_out(ceni_wire *wire, ceni_asked *asked)
+static void take_out(ceni_wire *wire, ceni_sent *asked)
 {
     if (asked->place == CENI_PLACE_LINE) {
         leave_line(wire, asked);
@@ -213,7 +213,7 @@ static inline cen_status write_frame(ceni_wire *wire, uint64_t id, const void *p
 
 cen_status ceni_wire_send(ceni_wire *wire, cen_request *request, const void *payload, size_t size, cen_error *error)
 {
-    ceni_asked *asked = ceni_asked_of(request);
+    ceni_sent *asked = ceni_sent_of(request);
     ceni_wire_slot *slot = &wire->slots[wire->free];
     uint64_t id = ceni_planted(wire_uses_ids_again) && slot->id >> wire->slot_bits ? slot->id : next_id(wire, slot);
     cen_status status = write_frame(wire, id, payload, size);
@@ -239,7 +239,7 @@ uint64_t ceni_wire_reserve(ceni_wire *wire)
 void ceni_wire_enter(ceni_wire *wire, cen_request *request, uint64_t id)
 {
     wire->reserved--;
-    keep_deadline(wire, ceni_asked_of(request));
+    keep_deadline(wire, ceni_sent_of(request));
     fill_slot(wire, slot_of(wire, id), request, id);
 }
 
@@ -251,7 +251,7 @@ void ceni_wire_unreserve(ceni_wire *wire, uint64_t id)
 
 void ceni_wire_wait(ceni_wire *wire, cen_request *request)
 {
-    ceni_asked *asked = ceni_asked_of(request);
+    ceni_sent *asked = ceni_sent_of(request);
     keep_deadline(wire, asked);
     ceni_list_push_back(&wire->line, &asked->link);
     wire->waiting++;
@@ -261,7 +261,7 @@ void ceni_wire_wait(ceni_wire *wire, cen_request *request)
 cen_request *ceni_wire_next(const ceni_wire *wire)
 {
     ceni_list *first = ceni_wire_has_room(wire) ? ceni_list_first(&wire->line) : NULL;
-    return first ? ceni_request_of(CENI_LIST_ENTRY(first, ceni_asked, link)) : NULL;
+    return first ? ceni_request_of(CENI_LIST_ENTRY(first, ceni_sent, link)) : NULL;
 }
 
 cen_request *ceni_wire_claim(ceni_wire *wire, uint64_t id)
@@ -271,7 +271,7 @@ cen_request *ceni_wire_claim(ceni_wire *wire, uint64_t id)
     const ceni_wire_slot *slot = &wire->slots[index];
     cen_request *request = slot->request;
     if (!request || (slot->id != id && !ceni_planted(wire_ignores_generations))) return NULL;
-    ceni_asked *asked = ceni_asked_of(request); /* and it is in FLIGHT */
+    ceni_sent *asked = ceni_sent_of(request); /* and it is in FLIGHT */
     vacate(wire, index);
     forget_deadline(wire, asked);
     asked->place = CENI_PLACE_OUT;
@@ -280,7 +280,7 @@ cen_request *ceni_wire_claim(ceni_wire *wire, uint64_t id)
 
 bool ceni_wire_drop(ceni_wire *wire, cen_request *request)
 {
-    ceni_asked *asked = ceni_asked_of(request);
+    ceni_sent *asked = ceni_sent_of(request);
     if (asked->place == CENI_PLACE_OUT) return ceni_planted(wire_drops_what_is_out);
     take_out(wire, asked);
     return true;
@@ -291,7 +291,7 @@ bool ceni_wire_drop(ceni_wire *wire, cen_request *request)
 void ceni_wire_date(ceni_wire *wire, int64_t moment)
 {
     for (ceni_list *link = wire->in_order.previous; link != &wire->in_order; link = link->previous) {
-        ceni_asked *asked = CENI_LIST_ENTRY(link, ceni_asked, timer.link);
+        ceni_sent *asked = CENI_LIST_ENTRY(link, ceni_sent, timer.link);
         if (asked->moment != CENI_WIRE_UNDATED) return;
         asked->moment = moment;
     }
@@ -301,21 +301,21 @@ void ceni_wire_date(ceni_wire *wire, int64_t moment)
 static int64_t first_in_order(const ceni_wire *wire)
 {
     ceni_list *first = ceni_list_first(&wire->in_order);
-    int64_t moment = first ? CENI_LIST_ENTRY(first, ceni_asked, timer.link)->moment : CENI_FOREVER;
+    int64_t moment = first ? CENI_LIST_ENTRY(first, ceni_sent, timer.link)->moment : CENI_FOREVER;
     return moment == CENI_WIRE_UNDATED ? CENI_FOREVER : moment;
 }
 
 /* The first of the two lists, whose deadline is earlier; NULL: both are empty. It is in neither from then on. */
-static ceni_asked *take_earlier(ceni_wire *wire, int64_t now, ceni_list *expired)
+static ceni_sent *take_earlier(ceni_wire *wire, int64_t now, ceni_list *expired)
 {
     ceni_list *own = ceni_list_first(expired);
-    int64_t own_moment = own ? CENI_LIST_ENTRY(own, ceni_timer, link)->moment : CENI_FOREVER,
+    int64_t own_moment = own ? CENI_LIST_ENTRY(own, ceni_wheel_timer, link)->moment : CENI_FOREVER,
             in_order = first_in_order(wire);
     bool is_in_order = in_order <= now && in_order <= own_moment;
     ceni_list *link = is_in_order ? wire->in_order.next : own;
     if (!link) return NULL;
     ceni_list_remove(link);
-    return CENI_LIST_ENTRY(link, ceni_asked, timer.link);
+    return CENI_LIST_ENTRY(link, ceni_sent, timer.link);
 }
 
 size_t ceni_wire_expire(ceni_wire *wire, int64_t now, ceni_list *over)
@@ -324,7 +324,7 @@ size_t ceni_wire_expire(ceni_wire *wire, int64_t now, ceni_list *over)
     ceni_list expired;
     ceni_list_init(&expired);
     ceni_wheel_advance(&wire->wheel, now, &expired);
-    for (ceni_asked *asked; (asked = take_earlier(wire, now, &expired)); count++) {
+    for (ceni_sent *asked; (asked = take_earlier(wire, now, &expired)); count++) {
         take_out(wire, asked);
         ceni_list_push_back(over, &asked->link);
     }
@@ -343,12 +343,12 @@ size_t ceni_wire_fail(ceni_wire *wire, ceni_list *over)
     for (uint32_t i = 0; wire->in_flight && i < wire->max_in_flight; i++) {
         cen_request *request = wire->slots[i].request;
         if (!request) continue;
-        take_out(wire, ceni_asked_of(request));
-        ceni_list_push_back(over, &ceni_asked_of(request)->link);
+        take_out(wire, ceni_sent_of(request));
+        ceni_list_push_back(over, &ceni_sent_of(request)->link);
         count++;
     }
     for (ceni_list *link; (link = ceni_list_first(&wire->line)) && !ceni_planted(wire_fail_forgets_the_line);) {
-        ceni_asked *asked = CENI_LIST_ENTRY(link, ceni_asked, link);
+        ceni_sent *asked = CENI_LIST_ENTRY(link, ceni_sent, link);
         take_out(wire, asked);
         ceni_list_push_back(over, &asked->link);
         count++;

@@ -42,10 +42,10 @@ enum { CENI_KEPT_NOWHERE = 0, CENI_KEPT_IN_WHEEL, CENI_KEPT_IN_ORDER };
 struct ceni_blocked;
 
 /* What is in cen_request.room_. */
-typedef struct ceni_asked {
+typedef struct ceni_sent {
     /* under the owner's lock, while it is in LINE or FLIGHT */
-    ceni_list link;   /* in the line; or in a list, or by its `next` in a chain, of those that are over */
-    ceni_timer timer; /* in the wheel; or its link alone, in the list of those with the connection's deadline */
+    ceni_list link;         /* in the line; or in a list, or by its `next` in a chain, of those that are over */
+    ceni_wheel_timer timer; /* in the wheel; or its link alone, in the list of those with the connection's deadline */
     uint64_t id;
     uint32_t place;
     uint32_t kept;     /* where its deadline is */
@@ -55,14 +55,14 @@ typedef struct ceni_asked {
     struct ceni_blocked *blocked; /* the thread that waits for it, or NULL */
     void *copy;                   /* of the payload, while it waits; NULL: none */
     int64_t moment;
-} ceni_asked;
+} ceni_sent;
 
-static inline ceni_asked *ceni_asked_of(cen_request *request)
+static inline ceni_sent *ceni_sent_of(cen_request *request)
 {
-    return (ceni_asked *)(void *)request->room_;
+    return (ceni_sent *)(void *)request->room_;
 }
 
-static inline cen_request *ceni_request_of(ceni_asked *asked)
+static inline cen_request *ceni_request_of(ceni_sent *asked)
 {
     return (cen_request *)(void *)((char *)asked - offsetof(cen_request, room_));
 }
@@ -87,10 +87,10 @@ typedef struct ceni_wire {
     /* its owner's */
     uint32_t free, in_flight, waiting;
     uint32_t reserved; /* slots that are neither free nor have a request */
-    ceni_list line;    /* of ceni_asked, in the order in which they came */
+    ceni_list line;    /* of ceni_sent, in the order in which they came */
     ceni_bytes output;
     size_t unsent;      /* of all output, also what was taken to be written */
-    ceni_list in_order; /* of ceni_asked, by the timer's link: those that have the connection's deadline */
+    ceni_list in_order; /* of ceni_sent, by the timer's link: those that have the connection's deadline */
     cen_error why;      /* room for what the codec says of a payload that it refuses */
     ceni_wheel wheel;   /* the deadlines of those that have their own; last, as it is large */
 } ceni_wire;
@@ -142,7 +142,7 @@ bool ceni_wire_drop(ceni_wire *wire, cen_request *request);
 static inline bool ceni_wire_is_undated(const ceni_wire *wire)
 {
     ceni_list *last = wire->in_order.previous;
-    return last != &wire->in_order && CENI_LIST_ENTRY(last, ceni_asked, timer.link)->moment == CENI_WIRE_UNDATED;
+    return last != &wire->in_order && CENI_LIST_ENTRY(last, ceni_sent, timer.link)->moment == CENI_WIRE_UNDATED;
 }
 
 /* This is the deadline of all that are UNDATED: the connection's, which is never earlier than the last time. */

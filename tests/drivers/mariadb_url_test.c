@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a URL says, and what is said of one that cannot be read: by the driver's prepare, without any server. */
-#include "mariadb/inside.h"
+#include "mariadb/internal.h"
 #include "support/test.h"
 
 static cen_status parse(const char *url, ceni_mariadb_server **out, cen_error *error)

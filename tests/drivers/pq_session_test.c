@@ -5,7 +5,7 @@
 #include <cenote/poller.h>
 
 #include "drivers/pq_place.h"
-#include "pq/inside.h"
+#include "pq/internal.h"
 
 enum { MS = 1000000 };
 

@@ -2,7 +2,7 @@
 /* The injector under every schedule: those who put in, those who take out, a withdraw, a shut. A ring has two cells here, so
  * that the chain behind it is used. Tasks carry a number, written and read by watched copies. */
 #include "crew/injector.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 #include "support/world.h"
 
 enum { TASKS = 6 };

@@ -6,7 +6,7 @@
 #include <cenote/crew.h>
 
 #include "base/alloc.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 #include "sync/future.h"
 #include "support/world.h"
 

@@ -121,7 +121,7 @@ static void move(void *argument)
 EXPLORE(events_that_is_written_while_the_rings_move_is_read_or_counted, 3)
 {
     begin();
-    place = ceni_alloc(NULL, ceni_events_size(), CENI_LINE);
+    place = ceni_alloc(NULL, ceni_events_size(), CENI_CACHE_LINE);
     tell(NULL);
     ceni_thread writer = start("writer", tell, NULL), mover = start("mover", move, NULL);
     join(writer);
@@ -134,20 +134,20 @@ EXPLORE(events_that_is_written_while_the_rings_move_is_read_or_counted, 3)
     expect_equal(at.next, 3);
     expect_equal(read + at.missed, 3);
     expect(at.missed <= 1);
-    ceni_free(NULL, place, ceni_events_size(), CENI_LINE);
+    ceni_free(NULL, place, ceni_events_size(), CENI_CACHE_LINE);
 }
 
 EXPLORE(one_who_sleeps_while_the_rings_move_is_told_of_all, 2)
 {
     begin();
     reader = (ceni_cursor){0};
-    place = ceni_alloc(NULL, ceni_events_size(), CENI_LINE);
+    place = ceni_alloc(NULL, ceni_events_size(), CENI_CACHE_LINE);
     ceni_thread sleeper = start("sleeper", await_all, (void *)1), writer = start("writer", tell, NULL);
     move(NULL);
     join(writer);
     join(sleeper);
     expect_equal(reader.next, 1);
-    ceni_free(NULL, place, ceni_events_size(), CENI_LINE);
+    ceni_free(NULL, place, ceni_events_size(), CENI_CACHE_LINE);
 }
 
 /* ---- The listener ------------------------------------------------------------------ */

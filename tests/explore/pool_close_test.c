@@ -323,7 +323,7 @@ EXPLORE(L15_a_late_give_of_a_struck_slot_does_not_touch_a_pool_that_was_closed_a
 }
 
 /* The pool is gone, and its line is there for the next. */
-static void expect_line_is_back(const ceni_line *line)
+static void expect_line_is_back(const ceni_waiters *line)
 {
     cen_pool_options options = CEN_POOL_OPTIONS(.max = 1);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
@@ -335,7 +335,7 @@ static void expect_line_is_back(const ceni_line *line)
 static void free_beside(void (*who)(void *), cen_pool_options options)
 {
     taker holder = {.lease = make_with_one_held(options)};
-    const ceni_line *line = pool->line;
+    const ceni_waiters *line = pool->line;
     ceni_thread giver = start("give", who, &holder);
     expect_equal(cen_pool_free(pool), CEN_OK);
     join(giver);
@@ -402,7 +402,7 @@ EXPLORE(L15_a_late_give_leaves_the_next_pool_alone, 4)
     taker holder = {.lease = make_with_one_held((cen_pool_options)ONE)};
     ceni_thread giver = start("give", give_lease, &holder);
     expect_equal(cen_pool_close(pool, CEN_NEVER, NULL, NULL), CEN_OK);
-    const ceni_line *line = pool->line;
+    const ceni_waiters *line = pool->line;
     expect_equal(cen_pool_free(pool), CEN_OK);
     cen_pool_options options = CEN_POOL_OPTIONS(.max = 1);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);

@@ -39,7 +39,7 @@ static void ask_high(void *into)
     taker *self = into;
     asker mine = {
         .waiter = {.pending = true, .holder = ceni_thread_id(), .deliver = tell_asker, .priority = CEN_PRIORITY_HIGH}};
-    self->status = ceni_line_ask(pool, &mine.waiter);
+    self->status = ceni_waiters_ask(pool, &mine.waiter);
     if (self->status == CEN_OK) self->status = await(&mine);
     if (self->status != CEN_OK) return;
     cen_lease lease = lease_of(&mine);
@@ -126,7 +126,7 @@ EXPLORE(L3_one_that_leaves_from_behind_an_heir_makes_nobody_else_the_first, 2)
     ceni_world_advance(1000);
     taker high = {.deadline = CEN_NEVER};
     ceni_thread newcomer = start("high", take_high, &high);
-    expect(ceni_line_withdraw(pool->line, &one.waiter));
+    expect(ceni_waiters_withdraw(pool->line, &one.waiter));
     give_one(mine);
     expect_equal(await(&two), CEN_OK);
     give_one(lease_of(&two));
@@ -238,9 +238,9 @@ static void shedding_meets_one_that_looks(unsigned cpus)
     make((cen_pool_options){.max = 1, .shed_target_ns = 1, .shed_interval_ns = 1}, cpus);
     cen_lease mine = take_one();
     taker one = {.deadline = CEN_NEVER};
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     pool->line->classes[1].shed = (ceni_shed){.above = true, .since = -1000}; /* of the normal ones, for long */
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_thread looker = start("one", take_and_give, &one);
     asker other;
     expect_equal(ask(&other), CEN_OK);

@@ -28,7 +28,7 @@ static void the_next_in_line_gives_up(void (*behind)(void *), cen_pool_options o
     ceni_world_settle(); /* it stands in line */
     ceni_thread two = start("patient", behind, &patient);
     ceni_world_settle();
-    expect(ceni_line_withdraw(pool->line, &before.waiter));
+    expect(ceni_waiters_withdraw(pool->line, &before.waiter));
     give_one(mine);
     cen_lease again;
     if (cen_pool_try_take(pool, &again, NULL) == CEN_OK) give_one(again);

@@ -21,10 +21,10 @@ static cen_lease take_sampled(void)
 {
     give_one(take_one());
     uint64_t generation = 1;
-    while (!ceni_word_next_is_sampled(ceni_word(generation, CENI_HELD | CENI_LISTED))) generation++;
-    pool->base[0].word = ceni_word(generation, CENI_IDLE | CENI_LISTED); /* there is nobody else yet */
+    while (!ceni_word_next_is_sampled(ceni_word(generation, CENI_SLOT_HELD | CENI_LISTED))) generation++;
+    pool->base[0].word = ceni_word(generation, CENI_SLOT_IDLE | CENI_LISTED); /* there is nobody else yet */
     cen_lease lease = take_one();
-    expect(ceni_word_is_sampled(ceni_word(lease.generation, CENI_HELD | CENI_LISTED)));
+    expect(ceni_word_is_sampled(ceni_word(lease.generation, CENI_SLOT_HELD | CENI_LISTED)));
     return lease;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The unbounded queue under every schedule: the ends of its blocks, and pushes
  * that are stuck midway. */
-#include "sync/queue_inside.h"
+#include "sync/queue_internal.h"
 
 #include "explore/queues.h"
 

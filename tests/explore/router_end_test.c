@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of uses, of members and of routers, under every schedule: each is noticed once, and nothing goes too early. */
-#include "router/inside.h"
+#include "router/internal.h"
 
 #include "explore/routers.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A manual runtime under every schedule: what others set while one polls, tends or moves the clock. */
 #include "explore/runtimes.h"
-#include "runtime/inside.h"
+#include "runtime/internal.h"
 
 static cen_runtime *runtime;
 static job one;

@@ -21,7 +21,7 @@ static cen_status ask_counted(int i)
     cen_request_init(&requests[i], count_told, cen_inline());
     requests[i].payload = "a";
     requests[i].size = 1;
-    return ceni_exchange_ask(&tube.exchange, &requests[i], NULL);
+    return ceni_exchange_request_async(&tube.exchange, &requests[i], NULL);
 }
 
 static uint32_t times_told(int i)

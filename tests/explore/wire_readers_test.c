@@ -18,7 +18,7 @@ static void ask_one(void *number)
     cen_request *request = &requests[(intptr_t)number];
     ready(request, "a");
     request->deadline = CEN_NEVER;
-    expect_equal(ceni_exchange_ask(&tube.exchange, request, NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, request, NULL), CEN_OK);
 }
 
 static void await(int i)
@@ -77,7 +77,7 @@ static void block_shortly(void *number)
 static void answer_second(void *unused)
 {
     (void)unused;
-    tube_reply(ceni_asked_of(&requests[1])->id, "a");
+    tube_reply(ceni_sent_of(&requests[1])->id, "a");
 }
 
 EXPLORE(one_whose_deadline_comes_passes_the_role_on, 3)

@@ -18,7 +18,7 @@ static void ask_one(void *number)
     cen_request *request = &requests[(intptr_t)number];
     ready(request, "a");
     request->deadline = CEN_NEVER;
-    expect_equal(ceni_exchange_ask(&tube.exchange, request, NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, request, NULL), CEN_OK);
 }
 
 static void await(int i)
@@ -93,7 +93,7 @@ EXPLORE(what_is_asked_by_a_done_is_written_though_others_ask_meanwhile, 3)
     tube_open(.max_in_flight = 3);
     tube.echoes = true;
     cen_request_init(&requests[0], ask_second, cen_inline());
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], NULL), CEN_OK);
     ceni_thread loop = start("loop", poll_read, NULL);
     ask_one((void *)(intptr_t)2);
     join(loop);

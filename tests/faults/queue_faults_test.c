@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "support/faults.h"
 #include "support/world.h"
-#include "sync/queue_inside.h"
+#include "sync/queue_internal.h"
 
 static const cen_queue_kind kinds[] = {CEN_QUEUE_BOUNDED, CEN_QUEUE_RENDEZVOUS, CEN_QUEUE_UNBOUNDED};
 

@@ -46,8 +46,8 @@ static void begin(void)
 /* One that is sent, for which the output must grow, and one that waits with a copy. */
 static cen_status ask_two(void)
 {
-    cen_status status = ceni_exchange_ask(&tube.exchange, &requests[0], NULL);
-    return status == CEN_OK ? ceni_exchange_ask(&tube.exchange, &requests[1], NULL) : status;
+    cen_status status = ceni_exchange_request_async(&tube.exchange, &requests[0], NULL);
+    return status == CEN_OK ? ceni_exchange_request_async(&tube.exchange, &requests[1], NULL) : status;
 }
 
 /* What was refused can be asked again at once. */
@@ -56,7 +56,7 @@ static const char *can_be_asked_again(cen_status status)
     if (status != CEN_NO_MEMORY) return "it does not say NO_MEMORY";
     int refused = cen_future_cancel(&requests[0].future) ? 1 : 0;
     cen_request_init(&requests[2], NULL, NULL);
-    if (ceni_exchange_ask(&tube.exchange, &requests[2], NULL) != CEN_OK) return "it cannot be asked again";
+    if (ceni_exchange_request_async(&tube.exchange, &requests[2], NULL) != CEN_OK) return "it cannot be asked again";
     return refused ? NULL : "one that was refused, or is in flight, cannot be cancelled";
 }
 
@@ -77,13 +77,13 @@ TEST(one_who_waits_and_for_whom_the_output_cannot_grow_is_told_so)
 {
     static char large[5000]; /* more than the output's first memory */
     begin();
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], NULL), CEN_OK);
     cen_error error;
     requests[1].payload = large;
     requests[1].size = sizeof large;
     requests[1].future.error = &error;
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[1], NULL), CEN_OK);
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[2], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[1], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[2], NULL), CEN_OK);
     ceni_fault_arm(CENI_FAULT_ALLOC, 1);
     expect(cen_future_cancel(&requests[0].future));
     expect(ceni_fault_disarm());
@@ -98,12 +98,12 @@ TEST(a_reply_for_which_there_is_no_memory_is_told_so_and_the_connection_goes_on)
 {
     begin();
     tube.echoes = true;
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], NULL), CEN_OK);
     ceni_fault_arm(CENI_FAULT_ALLOC, 2); /* the first is the input's */
     tube_poll(CENI_LOOP_READ);
     expect(ceni_fault_disarm());
     expect_equal(requests[0].future.status, CEN_NO_MEMORY);
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[1], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[1], NULL), CEN_OK);
     tube_poll(CENI_LOOP_READ);
     expect_reply(&requests[1], "abc");
     tube_close();
@@ -115,7 +115,7 @@ TEST(a_connection_that_gets_no_memory_for_what_comes_in_is_lost)
     tube.echoes = true;
     cen_error error;
     requests[0].future.error = &error;
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], NULL), CEN_OK);
     ceni_fault_arm(CENI_FAULT_ALLOC, 1);
     tube_poll(CENI_LOOP_READ);
     expect(ceni_fault_disarm());

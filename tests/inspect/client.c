@@ -14,7 +14,7 @@
 
 #include <curl/curl.h>
 
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 #include "support/test.h"
 
 typedef struct growing {

@@ -224,16 +224,17 @@ static void draw_much(const void *object, const cen_description_writer *s, size_
 
 static const ceni_component_calls large = {.description = draw_much};
 
-static void join_large(ceni_entry *entry, const int *size)
+static void join_large(ceni_directory_entry *entry, const int *size)
 {
-    *entry = (ceni_entry){.kind = "large", .name = "large", .snapshot = no_metrics, .object = size, .calls = &large};
+    *entry = (ceni_directory_entry){
+        .kind = "large", .name = "large", .snapshot = no_metrics, .object = size, .calls = &large};
     ceni_directory_join(ceni_directory_process(), entry);
 }
 
 TEST(an_answer_beyond_its_bound_is_an_error_and_not_half_of_it)
 {
     static const int size = 17, fits = 12;
-    ceni_entry entry;
+    ceni_directory_entry entry;
     char path[64];
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL});
     const char *at = cen_inspect_address(inspect);
@@ -253,7 +254,7 @@ TEST(an_answer_beyond_its_bound_is_an_error_and_not_half_of_it)
 TEST(who_reads_slowly_holds_up_nobody_and_is_cut_off)
 {
     static const int size = 12;
-    ceni_entry entry;
+    ceni_directory_entry entry;
     char where[100], request[200];
     int slow[3];
     snprintf(where, sizeof where, "unix:/tmp/cenote-crowd-%d.socket", (int)getpid());

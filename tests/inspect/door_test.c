@@ -11,7 +11,7 @@
 #include <cenote/cenote.h>
 
 #include "inspect/client.h"
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 #include "support/test.h"
 
 #define TOKEN "correct-horse.battery_staple~1"

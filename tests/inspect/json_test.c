@@ -106,7 +106,7 @@ static void description_of(void *argument, cen_component *component)
 static json_t *described(void (*how)(const cen_description_writer *s))
 {
     static const ceni_component_calls calls = {.description = draw};
-    ceni_entry entry = {.kind = "odd", .name = "odd", .snapshot = no_metrics, .calls = &calls};
+    ceni_directory_entry entry = {.kind = "odd", .name = "odd", .snapshot = no_metrics, .calls = &calls};
     ceni_json json = {0};
     drawn = how;
     ceni_directory_join(ceni_directory_process(), &entry);

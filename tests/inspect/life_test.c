@@ -17,7 +17,7 @@
 #include <cenote/cenote.h>
 
 #include "inspect/client.h"
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 #include "support/test.h"
 
 static int open_files(void)

@@ -245,7 +245,7 @@ static const char *of_postgresql(const void *object)
 
 static const ceni_component_calls wide_calls = {.histogram = three_timings, .system = of_postgresql};
 enum { WIDE_MOST = 600, WIDE_NAME = 4000 };
-static ceni_entry wide[WIDE_MOST];
+static ceni_directory_entry wide[WIDE_MOST];
 static char wide_names[WIDE_MOST][WIDE_NAME + 1];
 
 static void make_wide(int count)
@@ -254,7 +254,8 @@ static void make_wide(int count)
         memset(wide_names[i], 'w', WIDE_NAME);
         snprintf(wide_names[i], 8, "%d", i);
         wide_names[i][strlen(wide_names[i])] = 'w';
-        wide[i] = (ceni_entry){.kind = "pool", .name = wide_names[i], .snapshot = two_metrics, .calls = &wide_calls};
+        wide[i] = (ceni_directory_entry){
+            .kind = "pool", .name = wide_names[i], .snapshot = two_metrics, .calls = &wide_calls};
         ceni_directory_join(ceni_directory_process(), &wide[i]);
     }
 }

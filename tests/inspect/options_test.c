@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "inspect/client.h"
-#include "inspect/inside.h"
+#include "inspect/internal.h"
 #include "support/test.h"
 
 static void expect_refused(cen_inspect_options options, const char *words)
@@ -108,14 +108,14 @@ TEST(an_address_that_others_reach_needs_a_word_for_it)
         "0.0.0.0:0",   "[::]:0",           "192.0.2.1:0", "[2001:db8::1]:0", "[::ffff:127.0.0.1]:0",
         "128.0.0.1:0", "126.255.255.255:0"};
     for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) {
-        ceni_inspect_address address;
+        ceni_inspect_endpoint address;
         expect_refused((cen_inspect_options){.at = open[i], .token = "a-token-of-16-bytes"}, "options.anywhere");
         expect_equal(ceni_inspect_address_read(open[i], true, &address, NULL), CEN_OK);
         expect(!address.is_loopback);
     }
     static const char *const close[] = {"127.0.0.1:0", "127.255.255.255:0", "localhost:0", "[::1]:0", "unix:/tmp/a"};
     for (size_t i = 0; i < sizeof close / sizeof close[0]; i++) {
-        ceni_inspect_address address;
+        ceni_inspect_endpoint address;
         expect_equal(ceni_inspect_address_read(close[i], false, &address, NULL), CEN_OK);
         expect(address.is_loopback);
     }

@@ -11,7 +11,7 @@
 
 #include "model/pool_askers.h"
 #include "model/pool_crew.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "support/model.h"
 
 const char *wrong(const char *format, ...)

@@ -14,7 +14,7 @@
 #include <cenote/pool_async.h>
 
 #include "base/atomic.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "stress/pool_load.h"
 #include "support/test.h"

@@ -8,7 +8,7 @@
  * Some takes wait for ever: one who is forgotten hangs, and is named.
  */
 #include "base/atomic.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "stress/pool_later.h"
 #include "stress/pool_load.h"
@@ -222,11 +222,11 @@ static void expect_nothing_left(void)
     expect_equal(s.taken, s.ended);
     expect_equal(s.opened, s.closed);
     expect_equal(s.waiting, 0);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     expect_equal(pool->live + pool->opening + pool->overdue + pool->leaving + pool->revoked + pool->testing_for_waiters,
                  0);
     for (int kind = 0; kind < CENI_CHORES; kind++) expect_equal(pool->waiting[kind], 0);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     expect_equal(cen_pool_free(pool), CEN_OK);
     stock_check(&things);
     /* A helper may still be on its way out of the pool: its hand keeps the runtime busy for a moment. */

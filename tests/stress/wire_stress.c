@@ -215,7 +215,7 @@ static void ask_and_wait(uint64_t random, bool cancels)
 {
     question one;
     prepare(&one, NULL, random);
-    if (!asked(ceni_exchange_ask(&it.exchange, &one.request, NULL))) return;
+    if (!asked(ceni_exchange_request_async(&it.exchange, &one.request, NULL))) return;
     if (cancels && cen_future_cancel(&one.request.future)) {
         ceni_add_seq_cst(&it.cancelled, 1);
         return;
@@ -233,7 +233,7 @@ static void ask_several(uint64_t random)
         prepare(&many[i], told, random + i);
         requests[i] = &many[i].request;
     }
-    asked(ceni_exchange_ask_all(&it.exchange, requests, BAG, &done, NULL));
+    asked(ceni_exchange_request_all_async(&it.exchange, requests, BAG, &done, NULL));
     for (size_t i = 0; i < done; i++)
         while (!ceni_load_seq_cst(&many[i].over)) ceni_thread_yield();
 }

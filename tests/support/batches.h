@@ -24,7 +24,7 @@ static inline cen_status ask_acting(int i, void (*what)(int i))
     cen_request_init(&requests[i], run_act, cen_inline());
     requests[i].payload = "abc";
     requests[i].size = 3;
-    return ceni_exchange_ask(&tube.exchange, &requests[i], NULL);
+    return ceni_exchange_request_async(&tube.exchange, &requests[i], NULL);
 }
 
 static inline void ask_seventh(int i)

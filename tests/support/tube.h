@@ -3,7 +3,7 @@
  * A connection in memory, for tests of the exchange: a transport, the other side, and a loop.
  *
  *     tube_open(.max_in_flight = 2);          an exchange over it, and a runtime
- *     ... ceni_exchange_ask(&tube.exchange, &request, NULL);
+ *     ... ceni_exchange_request_async(&tube.exchange, &request, NULL);
  *     tube_reply(tube_id(0), "pong");         the other side answers
  *     tube_poll(CENI_LOOP_READ);              the loop, by hand; or a thread: tube_loop
  *     tube_close();
@@ -296,7 +296,8 @@ static inline void ask(cen_request *request, const char *payload)
 {
     ready(request, payload);
     cen_error error;
-    if (ceni_exchange_ask(&tube.exchange, request, &error) != CEN_OK) test_fail(__FILE__, __LINE__, "%s", error.text);
+    if (ceni_exchange_request_async(&tube.exchange, request, &error) != CEN_OK)
+        test_fail(__FILE__, __LINE__, "%s", error.text);
 }
 
 static inline void expect_reply(cen_request *request, const char *text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What counts: operations at the edges of the measured time, on times that are made up. */
-#include "tool/load_inside.h"
+#include "tool/load_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

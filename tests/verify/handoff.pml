@@ -2,7 +2,7 @@
 /*
  * The hand-off protocol of the checkout pool: who is told what, and when.
  *
- * A model of src/pool/line.c, wait.c and pending.c, of what take.c, idle.c and
+ * A model of src/pool/waiters.c, wait.c and pending.c, of what take.c, idle.c and
  * places.c do to a slot, and of close.c and resize.c as far as those in line
  * notice. README.md says what is asked of it and what it leaves out; `run` runs
  * it. Here are the settings, what the threads share, and the properties;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The line: src/pool/line.c, and what pending.c and places.c do with it.
+ * The line: src/pool/waiters.c, and what pending.c and places.c do with it.
  * Included by handoff.pml.
  *
  * In the C code what one thread owes another may lead to the next: a pumping

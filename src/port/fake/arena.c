@@ -12,7 +12,7 @@
 
 #include "base/statics.h"
 #include "port/fake/asan.h"
-#include "port/fake/inside.h"
+#include "port/fake/internal.h"
 
 #ifdef CENI_WITH_ASAN
 #include <sanitizer/asan_interface.h>

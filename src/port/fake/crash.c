@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "port/fake/inside.h"
+#include "port/fake/internal.h"
 
 static void report(int number, siginfo_t *info, void *unused)
 {

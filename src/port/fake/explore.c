@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "port/fake/inside.h"
+#include "port/fake/internal.h"
 
 /* ---- What has been seen ------------------------------------------------------- */
 

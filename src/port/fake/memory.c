@@ -17,7 +17,7 @@
  */
 #include <string.h>
 
-#include "port/fake/inside.h"
+#include "port/fake/internal.h"
 
 /* ---- Pasts ------------------------------------------------------------------- */
 

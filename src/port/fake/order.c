@@ -32,7 +32,7 @@
  */
 #include <string.h>
 
-#include "port/fake/inside.h"
+#include "port/fake/internal.h"
 
 enum { OBJECTS = 1 << 11, CROWDED = OBJECTS / 2 };
 

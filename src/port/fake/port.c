@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/fault.h"
-#include "port/fake/inside.h"
+#include "port/fake/internal.h"
 #include "port/rank.h"
 
 /* ---- Time --------------------------------------------------------------------- */

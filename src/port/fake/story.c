@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "port/fake/inside.h"
+#include "port/fake/internal.h"
 
 typedef struct story_line {
     const ceni_site *site;

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/statics.h"
-#include "port/fake/inside.h"
+#include "port/fake/internal.h"
 #include "port/process_exit.h"
 
 world the_world;

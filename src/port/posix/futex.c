@@ -51,7 +51,7 @@
 enum { BUCKETS = 256 };
 
 typedef struct bucket {
-    _Alignas(CENI_LINE) pthread_mutex_t mu;
+    _Alignas(CENI_CACHE_LINE) pthread_mutex_t mu;
     /* Under mu. */
     ceni_list sleepers; /* of struct sleeper; all zero until the first one comes */
 } bucket;

@@ -6,7 +6,7 @@
 #include "net/loop.h"
 #include "net/mux.h"
 #include "unit/net/muxes.h"
-#include "wire/inside.h"
+#include "wire/internal.h"
 
 enum { MANY = 1000 };
 

@@ -391,7 +391,7 @@ TEST(a_server_that_does_not_read_makes_requests_wait_and_none_is_lost)
 
 static int64_t seen_sent = -1, seen_calls = -1;
 
-static void note_metrics(void *argument, ceni_entry *entry)
+static void note_metrics(void *argument, ceni_directory_entry *entry)
 {
     cen_metric metrics[32];
     (void)argument;

@@ -48,7 +48,7 @@ TEST(of_a_long_line_of_low_ones_those_count_that_have_waited_for_long)
         come('L', PENDING, CEN_PRIORITY_LOW);
         ceni_world_advance(i < 20 ? 5 * MS : 0);
     }
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     ceni_pool_waiter normal = {.priority = CEN_PRIORITY_NORMAL}, high = {.priority = CEN_PRIORITY_HIGH},
                      low = {.priority = CEN_PRIORITY_LOW};
     int64_t now = ceni_clock_now();
@@ -57,7 +57,7 @@ TEST(of_a_long_line_of_low_ones_those_count_that_have_waited_for_long)
     expect_equal(ceni_turn_ahead_locked(pool, &high, now), 1);
     expect_equal(ceni_turn_ahead_locked(pool, &high, now + 100 * MS), 21);
     expect_equal(ceni_turn_ahead_locked(pool, &normal, now - 51 * MS), 0);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     expect_order(&lease, "LLLLLLLLLLLLLLLLLLLLL");
     free_pool(pool);
 }

@@ -3,7 +3,7 @@
  * How an ask ends: cancelled or told, once; what a `done` that is called inline
  * may do, up to freeing the pool; and that one is told after its pool is gone.
  */
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/askers.h"
 #include "unit/pool/scripted.h"
 
@@ -221,18 +221,18 @@ TEST(L15_one_who_is_told_after_its_pool_was_freed_still_hears_why)
     prepare(1);
     cen_lease held = take_now(pool);
     ask(&one, pool, CEN_NEVER);
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     uint64_t id = pool->id;
-    ceni_call call = {.status = CEN_TIMEOUT};
-    ceni_line_lock(line);
+    ceni_followup call = {.status = CEN_TIMEOUT};
+    ceni_waiters_lock(line);
     pool->tally.timed_out++;
-    ceni_line_drop_first_locked(pool, CENI_WAIT_EXPIRED, &call);
-    ceni_line_unlock(line);
+    ceni_waiters_drop_first_locked(pool, CENI_WAIT_EXPIRED, &call);
+    ceni_waiters_unlock(line);
     give_back(&held);
     free_pool(pool);
     expect(!cen_future_cancel(&one.take.future)); /* too late */
     expect_equal(one.told, 0);
-    ceni_line_make_call(line, id, pool, &call);
+    ceni_waiters_follow_up(line, id, pool, &call);
     expect_told(&one, CEN_TIMEOUT);
     expect_error(&one.error, CEN_TIMEOUT, "no object");
 }

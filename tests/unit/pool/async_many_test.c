@@ -25,20 +25,20 @@ static cen_pool *pool;
 /* ---- Counting ------------------------------------------------------------------------------- */
 
 static size_t inserted, cancelled, searched; /* calls of the wheel */
-void __real_ceni_wheel_insert(ceni_wheel *wheel, ceni_timer *timer, int64_t moment);
-bool __real_ceni_wheel_cancel(ceni_wheel *wheel, ceni_timer *timer);
+void __real_ceni_wheel_insert(ceni_wheel *wheel, ceni_wheel_timer *timer, int64_t moment);
+bool __real_ceni_wheel_cancel(ceni_wheel *wheel, ceni_wheel_timer *timer);
 int64_t __real_ceni_wheel_next(const ceni_wheel *wheel);
-void __wrap_ceni_wheel_insert(ceni_wheel *wheel, ceni_timer *timer, int64_t moment);
-bool __wrap_ceni_wheel_cancel(ceni_wheel *wheel, ceni_timer *timer);
+void __wrap_ceni_wheel_insert(ceni_wheel *wheel, ceni_wheel_timer *timer, int64_t moment);
+bool __wrap_ceni_wheel_cancel(ceni_wheel *wheel, ceni_wheel_timer *timer);
 int64_t __wrap_ceni_wheel_next(const ceni_wheel *wheel);
 
-void __wrap_ceni_wheel_insert(ceni_wheel *wheel, ceni_timer *timer, int64_t moment)
+void __wrap_ceni_wheel_insert(ceni_wheel *wheel, ceni_wheel_timer *timer, int64_t moment)
 {
     inserted++;
     __real_ceni_wheel_insert(wheel, timer, moment);
 }
 
-bool __wrap_ceni_wheel_cancel(ceni_wheel *wheel, ceni_timer *timer)
+bool __wrap_ceni_wheel_cancel(ceni_wheel *wheel, ceni_wheel_timer *timer)
 {
     cancelled++;
     return __real_ceni_wheel_cancel(wheel, timer);

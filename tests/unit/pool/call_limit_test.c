@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pools whose runtime has reached its limit of helpers (max_helpers). */
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/scripted.h"
 
 enum { HUNG = 3, WORDS = 4096 };

@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_POOL_COMERS_H
 #define TESTS_UNIT_POOL_COMERS_H
 
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/takers.h"
 
 #define MS INT64_C(1000000)
@@ -59,7 +59,7 @@ static inline comer *come_until(char letter, way by, cen_priority priority, cen_
     }
     self->waiter =
         (ceni_pool_waiter){.pending = true, .holder = 77, .priority = (uint8_t)priority, .deliver = tell_comer};
-    expect_equal(ceni_line_ask(pool, &self->waiter), CEN_OK);
+    expect_equal(ceni_waiters_ask(pool, &self->waiter), CEN_OK);
     return self;
 }
 

@@ -96,9 +96,9 @@ TEST(the_minimum_of_idle_objects_is_opened_by_a_driver_that_is_done_later)
     pass(10 * SECOND);
     cen_pool_stats n = look(pool);
     expect(n.idle == 2 && c.started[CALL_OPEN] == 2);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     expect_equal(pool->opening_for_minimum + pool->top_up, 0);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     end_clerk(&c, pool);
 }
 

@@ -3,7 +3,7 @@
 #include <cenote/events.h>
 #include <cenote/pool_async.h>
 
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "record/events.h"
 #include "unit/pool/scripted.h"
 #include "unit/pool/watchers.h"

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/ledger.h"
 #include "unit/pool/pools.h"
 

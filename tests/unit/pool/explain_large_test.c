@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/pools.h"
 
 enum { MOST = CEN_POOL_MAX };

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/ledger.h"
 #include "unit/pool/pools.h"
 
@@ -199,9 +199,9 @@ TEST(a_child_can_make_a_pool_of_its_own_before_and_after_it_frees_the_parents)
 TEST(a_child_can_free_and_use_pools_although_the_parents_lock_was_held)
 {
     prepare();
-    ceni_line_lock(pool->line); /* as a thread that the child will not have */
+    ceni_waiters_lock(pool->line); /* as a thread that the child will not have */
     in_a_child(free_and_use_its_own);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     finish();
 }
 
@@ -226,13 +226,13 @@ TEST(a_child_can_have_as_many_pools_as_the_parent_had_and_more)
     prepare();
     for (int i = 0; i < 40; i++) others[i] = make_pool(.max = 1);
     for (int i = 0; i < 40; i += 3) {
-        ceni_line_lock(others[i]->line);
+        ceni_waiters_lock(others[i]->line);
         *ceni_rank_mask() = 0; /* as if each was held by a thread of its own */
     }
     in_a_child(use_many_pools);
     for (int i = 0; i < 40; i += 3) {
         *ceni_rank_mask() = 1u << CENI_RANK_POOL;
-        ceni_line_unlock(others[i]->line);
+        ceni_waiters_unlock(others[i]->line);
     }
     for (int i = 0; i < 40; i++) free_pool(others[i]);
     finish();

@@ -186,7 +186,7 @@ TEST(a_pool_that_grew_keeps_all_its_memory_until_the_last_is_given)
     expect_equal(shop.closed, 200);
 }
 
-static void count_entries(void *argument, ceni_entry *entry)
+static void count_entries(void *argument, ceni_directory_entry *entry)
 {
     (void)entry;
     ++*(int *)argument;

@@ -4,7 +4,7 @@
  * and a thread that holds everything itself (L20).
  */
 #include "base/fault.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "support/world.h"
 #include "unit/pool/listeners.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Deadlines are kept while others look, while many pass at once, and while the housekeeper has much to do. */
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/scripted.h"
 #include "unit/pool/takers.h"
 

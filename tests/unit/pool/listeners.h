@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_POOL_LISTENERS_H
 #define TESTS_UNIT_POOL_LISTENERS_H
 
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/takers.h"
 
 enum { EAR_MOST = 700, EAR_TEXT = CEN_ERROR_TEXT_SIZE };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at a pool: numbers, holders, visitors. */
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/takers.h"
 
 static cen_pool *pool;
@@ -257,9 +257,9 @@ TEST(neither_a_visit_nor_a_list_of_holders_needs_a_lock)
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK); /* whoever needs it now waits for ever, and the world says so */
     join(start("visitor", visit_and_list, &one));
     ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     join(start("visitor", visit_and_list, &two));
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     expect(one.count == 2 && two.count == 2);
     give_back(&lease);
     free_pool(pool);

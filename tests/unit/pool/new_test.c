@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Making a pool: options, defaults, eager objects and where the memory is from. */
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "record/directory.h"
 #include "support/world.h"
 #include "unit/pool/ledger.h"
@@ -307,8 +307,8 @@ TEST(a_pool_of_ten_has_less_than_16_KiB)
         for (int i = 0; i < 10; i++) give_back(&all[i]);
     }
     printf("     %zu bytes when it is made and %zu later, %zu for its struct and its line\n", made, book.bytes,
-           sizeof(cen_pool) + sizeof(ceni_line));
-    expect(book.bytes + sizeof(cen_pool) + sizeof(ceni_line) <= 16384);
+           sizeof(cen_pool) + sizeof(ceni_waiters));
+    expect(book.bytes + sizeof(cen_pool) + sizeof(ceni_waiters) <= 16384);
     free_pool(pool);
     expect_equal(book.bytes, 0);
 }
@@ -339,7 +339,7 @@ static int64_t metric(const cen_metric *metrics, size_t count, const char *name)
     test_fail(__FILE__, __LINE__, "no reading is named %s", name);
 }
 
-static void look_at(void *argument, ceni_entry *entry)
+static void look_at(void *argument, ceni_directory_entry *entry)
 {
     sighting *seen = argument;
     cen_metric metrics[CEN_METRICS_MAX];

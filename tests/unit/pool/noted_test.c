@@ -14,8 +14,10 @@ enum { LARGE = 4096, POOLS = 40, FEW_LOOKS = 200 };
 
 uint64_t __real_ceni_slot_word(ceni_slot *slot);
 uint64_t __wrap_ceni_slot_word(ceni_slot *slot);
-void __real_ceni_directory_each(ceni_directory *directory, void (*visit)(void *, ceni_entry *), void *argument);
-void __wrap_ceni_directory_each(ceni_directory *directory, void (*visit)(void *, ceni_entry *), void *argument);
+void __real_ceni_directory_each(ceni_directory *directory, void (*visit)(void *, ceni_directory_entry *),
+                                void *argument);
+void __wrap_ceni_directory_each(ceni_directory *directory, void (*visit)(void *, ceni_directory_entry *),
+                                void *argument);
 
 static _Thread_local bool counts;
 static unsigned looks, walks; /* of the thread that counts */
@@ -26,7 +28,8 @@ uint64_t __wrap_ceni_slot_word(ceni_slot *slot)
     return __real_ceni_slot_word(slot);
 }
 
-void __wrap_ceni_directory_each(ceni_directory *directory, void (*visit)(void *, ceni_entry *), void *argument)
+void __wrap_ceni_directory_each(ceni_directory *directory, void (*visit)(void *, ceni_directory_entry *),
+                                void *argument)
 {
     walks += counts;
     __real_ceni_directory_each(directory, visit, argument);

@@ -4,7 +4,7 @@
  * still be using the object (L13).
  */
 #include "base/fault.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "support/world.h"
 #include "unit/pool/listeners.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiters that do not park: they ask, and are told by a call, in one line with the threads. */
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/takers.h"
 
 static workshop shop;
@@ -26,7 +26,7 @@ static void tell(ceni_pool_waiter *waiter, cen_status status)
 static cen_status ask(asker *one)
 {
     *one = (asker){.waiter = {.pending = true, .holder = 77, .where = "asked", .deliver = tell}};
-    return ceni_line_ask(pool, &one->waiter);
+    return ceni_waiters_ask(pool, &one->waiter);
 }
 
 /* What was granted to it, as a lease. */
@@ -127,11 +127,11 @@ TEST(one_that_cancels_gets_nothing_and_the_next_is_served)
     cen_lease held = take_now(pool);
     expect_equal(ask(&one), CEN_OK);
     expect_equal(ask(&two), CEN_OK);
-    expect(ceni_line_withdraw(pool->line, &one.waiter));
-    expect(!ceni_line_withdraw(pool->line, &one.waiter)); /* once */
+    expect(ceni_waiters_withdraw(pool->line, &one.waiter));
+    expect(!ceni_waiters_withdraw(pool->line, &one.waiter)); /* once */
     give_back(&held);
     expect_equal(one.told, 0);
-    expect(!ceni_line_withdraw(pool->line, &two.waiter)); /* too late: it is its own */
+    expect(!ceni_waiters_withdraw(pool->line, &two.waiter)); /* too late: it is its own */
     expect_got(&two, 1);
     cen_pool_stats s = expect_sound(pool);
     expect(s.cancelled == 1 && s.failed == 0 && s.served == 1);

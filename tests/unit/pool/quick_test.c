@@ -38,7 +38,7 @@ static void expect_quick(cen_pool *pool)
     for (int i = 0; i < 1000; i++) {
         cen_lease lease;
         if (cen_pool_take(pool, cen_in_s(5), &lease, NULL) != CEN_OK || cen_pool_give(&lease) != CEN_OK) expect(false);
-        sampled += ceni_word_is_sampled(ceni_word(lease.generation, CENI_HELD | CENI_LISTED));
+        sampled += ceni_word_is_sampled(ceni_word(lease.generation, CENI_SLOT_HELD | CENI_LISTED));
     }
     expect(sampled >= 14 && sampled <= 17); /* one in 64, whose times are taken */
     expect_equal(clock_readings, 2 * sampled);

@@ -9,7 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/pools.h"
 
 static cen_status open_number(void *unused, void **out, cen_error *error)

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/ledger.h"
 #include "unit/pool/pools.h"
 
@@ -316,9 +316,9 @@ TEST(L14_a_childs_child_makes_it_anew_again)
 TEST(L14_it_is_made_anew_although_the_parents_locks_were_held)
 {
     prepare();
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     in_a_child(take_first);
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
     in_a_child(look_first);
     ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);

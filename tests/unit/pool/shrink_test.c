@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of slots beyond a smaller max is given back. In a world each slot is a block of its own. */
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/pools.h"
 
 enum { MANY = 200 };

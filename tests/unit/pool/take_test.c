@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Take, give, discard and adopt, when nobody has to wait. */
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/takers.h"
 
 static workshop shop;
@@ -103,9 +103,9 @@ static void take_and_give(void *argument)
 TEST(L9_taking_and_giving_what_is_idle_needs_no_lock_in_warm_order)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 3), 3);
-    ceni_line_lock(pool->line); /* whoever needs it now waits for ever, and the world says so */
+    ceni_waiters_lock(pool->line); /* whoever needs it now waits for ever, and the world says so */
     join(start("other", take_and_give, pool));
-    ceni_line_unlock(pool->line);
+    ceni_waiters_unlock(pool->line);
     expect_counts(pool, 3, 0);
     free_pool(pool);
 }

@@ -54,12 +54,12 @@ static inline bool holds_in_step(task *self)
 /* Walks over a directory since the last time this was asked; the program is linked with --wrap. */
 static int walks;
 
-void __real_ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_entry *entry),
+void __real_ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_directory_entry *entry),
                                 void *argument);
-void __wrap_ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_entry *entry),
+void __wrap_ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_directory_entry *entry),
                                 void *argument);
 
-void __wrap_ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_entry *entry),
+void __wrap_ceni_directory_each(ceni_directory *directory, void (*visit)(void *argument, ceni_directory_entry *entry),
                                 void *argument)
 {
     walks++;

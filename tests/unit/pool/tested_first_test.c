@@ -244,7 +244,7 @@ static void tell(ceni_pool_waiter *waiter, cen_status status)
 static void ask(asker *one, cen_pool *pool)
 {
     *one = (asker){.waiter = {.pending = true, .holder = 77, .where = "asked", .deliver = tell}};
-    expect_equal(ceni_line_ask(pool, &one->waiter), CEN_OK);
+    expect_equal(ceni_waiters_ask(pool, &one->waiter), CEN_OK);
     ceni_world_settle();
 }
 

@@ -18,7 +18,7 @@ static void hold(cen_pool *pool, int64_t ns)
 
 static bool is_sampled(uint64_t generation)
 {
-    return ceni_word_is_sampled(ceni_word(generation, CENI_HELD | CENI_LISTED));
+    return ceni_word_is_sampled(ceni_word(generation, CENI_SLOT_HELD | CENI_LISTED));
 }
 
 TEST(one_generation_in_64_is_sampled_in_every_stretch)
@@ -28,7 +28,7 @@ TEST(one_generation_in_64_is_sampled_in_every_stretch)
         int sampled = 0;
         for (uint64_t g = begins[i]; g < begins[i] + 6400; g++) {
             sampled += is_sampled(g);
-            expect_equal(ceni_word_next_is_sampled(ceni_word(g, CENI_HELD | CENI_LISTED)), is_sampled(g + 1));
+            expect_equal(ceni_word_next_is_sampled(ceni_word(g, CENI_SLOT_HELD | CENI_LISTED)), is_sampled(g + 1));
         }
         expect(sampled >= 98 && sampled <= 102);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a visit costs, counted in slots and steps of the map; and visits from inside the driver's open. */
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/pools.h"
 
 /* ---- What is counted ------------------------------------------------------------------------ */

@@ -94,8 +94,8 @@ TEST(a_thread_adds_to_one_shard_and_shards_share_no_line)
     size_t shards = counters.mask + 1;
     expect(shards >= ceni_cpu_count() || shards == CENI_COUNTER_SHARDS);
     expect_equal(shards & (shards - 1), 0);
-    expect_equal((uintptr_t)counters.at % CENI_LINE, 0);
-    expect_equal(counters.stride * sizeof *counters.at % CENI_LINE, 0);
+    expect_equal((uintptr_t)counters.at % CENI_CACHE_LINE, 0);
+    expect_equal(counters.stride * sizeof *counters.at % CENI_CACHE_LINE, 0);
     expect(counters.stride >= COUNTERS);
     for (int i = 0; i < 10; i++) ceni_counters_add(&counters, TAKEN, 1);
     size_t touched = 0;

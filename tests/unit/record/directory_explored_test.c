@@ -16,7 +16,7 @@ static size_t no_metrics(const void *object, cen_metric *metrics, size_t room)
 
 /* A component that is gone when its owner has left; the world notices a touch. */
 typedef struct component {
-    ceni_entry entry;
+    ceni_directory_entry entry;
     _Atomic size_t metrics;
 } component;
 
@@ -24,7 +24,7 @@ static component *join_new(void)
 {
     component *t = ceni_alloc(NULL, sizeof *t, 16);
     expect(t != NULL);
-    t->entry = (ceni_entry){.kind = "component", .name = "t", .snapshot = no_metrics, .object = &t->metrics};
+    t->entry = (ceni_directory_entry){.kind = "component", .name = "t", .snapshot = no_metrics, .object = &t->metrics};
     ceni_directory_join(&directory, &t->entry);
     return t;
 }
@@ -36,7 +36,7 @@ static void leave_and_free(void *argument)
     ceni_free(NULL, t, sizeof *t, 16);
 }
 
-static void ask(void *argument, ceni_entry *entry)
+static void ask(void *argument, ceni_directory_entry *entry)
 {
     uint32_t *visits = argument;
     expect_equal(entry->snapshot(entry->object, NULL, 0), 0);
@@ -68,7 +68,7 @@ EXPLORE(two_owners_leave_while_one_walk_goes_on, 3)
     expect_equal(ceni_directory_count(&directory), 0);
 }
 
-static void leave_when_visited(void *argument, ceni_entry *entry)
+static void leave_when_visited(void *argument, ceni_directory_entry *entry)
 {
     (void)argument;
     leave_and_free(CENI_LIST_ENTRY(entry, component, entry));

@@ -14,12 +14,12 @@ static size_t no_metrics(const void *object, cen_metric *metrics, size_t room)
     return 0;
 }
 
-static void child(ceni_entry *inherited)
+static void child(ceni_directory_entry *inherited)
 {
     ceni_directory *directory = ceni_directory_process();
     expect_equal(ceni_directory_count(directory), 0);
     ceni_directory_leave(directory, inherited);
-    ceni_entry own = {.kind = "queue", .name = "own", .snapshot = no_metrics};
+    ceni_directory_entry own = {.kind = "queue", .name = "own", .snapshot = no_metrics};
     ceni_directory_join(directory, &own);
     expect_equal(ceni_directory_count(directory), 1);
     ceni_directory_leave(directory, &own);
@@ -27,7 +27,7 @@ static void child(ceni_entry *inherited)
 }
 
 /* Forks in the middle of a visit, with the lock held by the parent if `locked`. */
-static void fork_and_expect_success(ceni_entry *inherited, bool locked)
+static void fork_and_expect_success(ceni_directory_entry *inherited, bool locked)
 {
     ceni_directory *directory = ceni_directory_process();
     if (locked) ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
@@ -45,7 +45,7 @@ static void fork_and_expect_success(ceni_entry *inherited, bool locked)
 
 TEST(a_forked_child_has_an_empty_directory_and_the_parent_notices_nothing)
 {
-    ceni_entry entry = {.kind = "queue", .name = "parent's", .snapshot = no_metrics};
+    ceni_directory_entry entry = {.kind = "queue", .name = "parent's", .snapshot = no_metrics};
     ceni_directory_join(ceni_directory_process(), &entry);
     fork_and_expect_success(&entry, false);
     expect_equal(ceni_directory_count(ceni_directory_process()), 1);
@@ -55,7 +55,7 @@ TEST(a_forked_child_has_an_empty_directory_and_the_parent_notices_nothing)
 
 TEST(a_child_forked_while_the_directory_was_locked_does_not_hang)
 {
-    ceni_entry entry = {.kind = "queue", .name = "parent's", .snapshot = no_metrics};
+    ceni_directory_entry entry = {.kind = "queue", .name = "parent's", .snapshot = no_metrics};
     ceni_directory_join(ceni_directory_process(), &entry);
     fork_and_expect_success(&entry, true);
     ceni_directory_leave(ceni_directory_process(), &entry);
@@ -68,7 +68,7 @@ typedef struct forking_walk {
     pid_t child; /* 0 in the child */
 } forking_walk;
 
-static void fork_at_the_first(void *argument, ceni_entry *entry)
+static void fork_at_the_first(void *argument, ceni_directory_entry *entry)
 {
     forking_walk *walk = argument;
     (void)entry;
@@ -77,7 +77,7 @@ static void fork_at_the_first(void *argument, ceni_entry *entry)
     if (walk->child == 0) alarm(60);
 }
 
-static void count_visit(void *argument, ceni_entry *entry)
+static void count_visit(void *argument, ceni_directory_entry *entry)
 {
     (void)entry;
     ++*(unsigned *)argument;
@@ -85,8 +85,8 @@ static void count_visit(void *argument, ceni_entry *entry)
 
 TEST(a_child_that_a_visitor_forks_ends_its_walk_and_has_a_directory_of_its_own)
 {
-    ceni_entry one = {.kind = "queue", .name = "one", .snapshot = no_metrics};
-    ceni_entry two = {.kind = "queue", .name = "two", .snapshot = no_metrics};
+    ceni_directory_entry one = {.kind = "queue", .name = "one", .snapshot = no_metrics};
+    ceni_directory_entry two = {.kind = "queue", .name = "two", .snapshot = no_metrics};
     ceni_directory *directory = ceni_directory_process();
     ceni_directory_join(directory, &one);
     ceni_directory_join(directory, &two);

@@ -8,7 +8,7 @@
 static ceni_directory directory;
 
 enum { ENTRIES = 5 };
-static ceni_entry entries[ENTRIES];
+static ceni_directory_entry entries[ENTRIES];
 
 static size_t read_object(const void *object, cen_metric *metrics, size_t room)
 {
@@ -23,14 +23,14 @@ static void begin(void)
     static const char *const names[ENTRIES] = {"a", "b", "c", "d", "e"};
     ceni_directory_init(&directory);
     for (int i = 0; i < ENTRIES; i++) {
-        entries[i] = (ceni_entry){"queue", names[i], read_object, &lengths[i], NULL, 0, 0, {NULL, NULL}};
+        entries[i] = (ceni_directory_entry){"queue", names[i], read_object, &lengths[i], NULL, 0, 0, {NULL, NULL}};
         ceni_directory_join(&directory, &entries[i]);
     }
 }
 
 static char seen[64];
 
-static void note_name(void *argument, ceni_entry *entry)
+static void note_name(void *argument, ceni_directory_entry *entry)
 {
     (void)argument;
     strcat(seen, entry->name);
@@ -58,7 +58,7 @@ TEST(a_walk_visits_every_entry_once_oldest_first)
     expect_equal(ceni_directory_count(&directory), 4);
 }
 
-static void read_entry(void *argument, ceni_entry *entry)
+static void read_entry(void *argument, ceni_directory_entry *entry)
 {
     int64_t *sum = argument;
     cen_metric metric;
@@ -89,7 +89,7 @@ TEST(numbers_of_entries_are_never_used_again)
 TEST(leaving_twice_and_leaving_without_joining_change_nothing)
 {
     begin();
-    ceni_entry never = {0};
+    ceni_directory_entry never = {0};
     ceni_directory_leave(&directory, &never);
     ceni_directory_leave(&directory, &entries[1]);
     ceni_directory_leave(&directory, &entries[1]);
@@ -99,7 +99,7 @@ TEST(leaving_twice_and_leaving_without_joining_change_nothing)
 
 /* ---- Visitors that change the directory ---------------------------------- */
 
-static void leave_itself(void *argument, ceni_entry *entry)
+static void leave_itself(void *argument, ceni_directory_entry *entry)
 {
     note_name(argument, entry);
     ceni_directory_leave(&directory, entry);
@@ -115,7 +115,7 @@ TEST(a_visitor_may_leave_the_entry_it_visits)
     expect_equal(ceni_directory_count(&directory), 0);
 }
 
-static void leave_the_next(void *argument, ceni_entry *entry)
+static void leave_the_next(void *argument, ceni_directory_entry *entry)
 {
     note_name(argument, entry);
     if (entry == &entries[1]) {
@@ -133,7 +133,7 @@ TEST(what_leaves_before_its_turn_is_not_visited_and_the_walk_goes_on)
     expect_text(seen, "abe");
 }
 
-static void walk_again(void *argument, ceni_entry *entry)
+static void walk_again(void *argument, ceni_directory_entry *entry)
 {
     if (entry == &entries[0]) ceni_directory_each(&directory, leave_itself, NULL);
     else note_name(argument, entry);
@@ -152,7 +152,7 @@ TEST(an_entry_left_in_a_walk_inside_a_walk_is_gone_from_both)
 
 static _Atomic uint32_t visiting, visited;
 
-static void visit_slowly(void *argument, ceni_entry *entry)
+static void visit_slowly(void *argument, ceni_directory_entry *entry)
 {
     (void)argument;
     if (entry != &entries[2]) return;
@@ -193,7 +193,7 @@ static void come_and_go(void *argument)
     (void)argument;
     for (int i = 0; i < ROUNDS; i++) {
         int length = 1;
-        ceni_entry entry = {"queue", "x", read_object, &length, NULL, 0, 0, {NULL, NULL}};
+        ceni_directory_entry entry = {"queue", "x", read_object, &length, NULL, 0, 0, {NULL, NULL}};
         ceni_directory_join(&directory, &entry);
         ceni_thread_yield(); /* lets a walk find it */
         ceni_directory_leave(&directory, &entry);
@@ -203,7 +203,7 @@ static void come_and_go(void *argument)
     ceni_sub_relaxed(&owners_left, 1);
 }
 
-static void read_after_a_pause(void *argument, ceni_entry *entry)
+static void read_after_a_pause(void *argument, ceni_directory_entry *entry)
 {
     ceni_thread_yield(); /* a leave that does not wait returns meanwhile */
     read_entry(argument, entry);
@@ -231,7 +231,7 @@ TEST(the_process_has_one_directory)
 {
     ceni_directory *process = ceni_directory_process();
     expect(process == ceni_directory_process());
-    ceni_entry entry = {"queue", "q", read_object, &lengths[0], NULL, 0, 0, {NULL, NULL}};
+    ceni_directory_entry entry = {"queue", "q", read_object, &lengths[0], NULL, 0, 0, {NULL, NULL}};
     ceni_directory_join(process, &entry);
     expect_equal(ceni_directory_count(ceni_directory_process()), 1);
     ceni_directory_leave(process, &entry);

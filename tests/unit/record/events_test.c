@@ -33,7 +33,7 @@ static void expect_no_more(ceni_stream stream, ceni_cursor *cursor)
 
 TEST(events_has_all_that_was_told_and_when)
 {
-    ceni_entry entry = {.kind = "pool", .name = "orders", .snapshot = no_metrics};
+    ceni_directory_entry entry = {.kind = "pool", .name = "orders", .snapshot = no_metrics};
     ceni_directory_join(ceni_directory_process(), &entry);
     int64_t before = ceni_clock_wall();
     ceni_event_emit(CEN_LEVEL_WARNING, "timed_out", &entry, 500, "Nobody gave anything back.");

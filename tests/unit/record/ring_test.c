@@ -196,7 +196,7 @@ TEST(of_two_events_dropped_at_one_place_the_later_is_remembered)
     begin(4);
     for (uint64_t n = 0; n < 4; n++) write_number(n);
     ceni_store_relaxed(sequence(1), 2 * 1 + 1);
-    _Atomic uint64_t *next = (_Atomic uint64_t *)(void *)((char *)ring + CENI_LINE);
+    _Atomic uint64_t *next = (_Atomic uint64_t *)(void *)((char *)ring + CENI_CACHE_LINE);
     ceni_pool_event event = event_of(9);
     ceni_store_relaxed(next, 9);
     expect(!ceni_ring_write(ring, &event));
@@ -211,7 +211,7 @@ TEST(of_two_events_dropped_at_one_place_the_later_is_remembered)
 
 /* ---- Dumps --------------------------------------------------------------- */
 
-static _Alignas(CENI_LINE) unsigned char dump[8192];
+static _Alignas(CENI_CACHE_LINE) unsigned char dump[8192];
 
 TEST(a_copy_of_the_memory_can_be_read_after_the_ring_is_gone)
 {

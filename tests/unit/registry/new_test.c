@@ -98,7 +98,7 @@ TEST(free_in_a_read_section_is_misuse_and_changes_nothing)
 
 static int metrics_seen;
 
-static void see_metrics(void *argument, ceni_entry *entry)
+static void see_metrics(void *argument, ceni_directory_entry *entry)
 {
     cen_metric metrics[16];
     if (strcmp(entry->kind, "registry") != 0) return;

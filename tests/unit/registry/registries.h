@@ -7,7 +7,7 @@
 #include <cenote/registry.h>
 
 #include "port/port.h"
-#include "registry/inside.h"
+#include "registry/internal.h"
 #include "support/test.h"
 
 static cen_runtime *runtime;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Those who wait: their order, their bound, their deadlines, and giving up. */
 #include "support/world.h"
-#include "router/inside.h"
+#include "router/internal.h"
 #include "unit/router/routers.h"
 
 enum { WAITERS = 5 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where members' stripes are: apart between threads, used again, and given back. */
 #include "base/alloc.h"
-#include "router/inside.h"
+#include "router/internal.h"
 #include "support/world.h"
 #include "unit/router/routers.h"
 
@@ -54,12 +54,12 @@ TEST(no_two_members_share_a_stripe_and_no_two_stripes_of_a_member_a_line)
         for (uint32_t k = 0; k <= stripes; k++)
             expect(cen_stripe_of_(members[i], k * CEN_STRIPES_APART_)->value == &members[i]);
     for (uint32_t k = 1; k <= stripes; k++)
-        expect((uintptr_t)cen_stripe_of_(members[0], k * CEN_STRIPES_APART_) / CENI_LINE !=
-               (uintptr_t)cen_stripe_of_(members[0], (k - 1) * CEN_STRIPES_APART_) / CENI_LINE);
+        expect((uintptr_t)cen_stripe_of_(members[0], k * CEN_STRIPES_APART_) / CENI_CACHE_LINE !=
+               (uintptr_t)cen_stripe_of_(members[0], (k - 1) * CEN_STRIPES_APART_) / CENI_CACHE_LINE);
     /* The last of a block: four lines and more behind it are nobody's. */
     const char *last = (const char *)cen_stripe_of_(members[OF_A_BLOCK - 1], CEN_STRIPES_APART_);
     const char *next = (const char *)cen_stripe_of_(members[0], 2 * CEN_STRIPES_APART_);
-    expect(next - last >= 4 * CENI_LINE + (ptrdiff_t)sizeof(cen_stripe_));
+    expect(next - last >= 4 * CENI_CACHE_LINE + (ptrdiff_t)sizeof(cen_stripe_));
     for (int i = 0; i < MANY; i++)
         for (uint32_t k = 0; k <= stripes; k++) cen_stripe_of_(members[i], k * CEN_STRIPES_APART_)->value = &values[0];
     end_all();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Limits of a member: target, max, max_uses. */
-#include "router/inside.h"
+#include "router/internal.h"
 #include "router/thread.h"
 #include "support/world.h"
 #include "unit/router/routers.h"

@@ -121,7 +121,7 @@ typedef struct sight {
     int64_t members, up;
 } sight;
 
-static void look_at(void *argument, ceni_entry *entry)
+static void look_at(void *argument, ceni_directory_entry *entry)
 {
     sight *seen = argument;
     cen_metric metrics[32];

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/inside.h"
+#include "runtime/internal.h"
 #include "unit/pool/ledger.h"
 #include "unit/runtime/tasks.h"
 

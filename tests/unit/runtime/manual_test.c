@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A runtime without threads: poll, tend, and its virtual clock. */
-#include "runtime/inside.h"
+#include "runtime/internal.h"
 #include "support/world.h"
 #include "unit/runtime/runtimes.h"
 

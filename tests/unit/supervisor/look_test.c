@@ -125,7 +125,7 @@ TEST(the_tree_is_dumped_as_text_into_a_buffer_or_piece_by_piece)
     expect_equal(cen_runtime_free(runtime), CEN_OK);
 }
 
-static void find_running(void *argument, ceni_entry *entry)
+static void find_running(void *argument, ceni_directory_entry *entry)
 {
     cen_metric metrics[16];
     if (strcmp(entry->kind, "supervisor") != 0) return;

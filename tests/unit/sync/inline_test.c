@@ -65,7 +65,7 @@ TEST(what_a_job_posts_runs_after_it_and_before_the_outermost_post_returns)
 TEST(within_a_call_jobs_wait_until_the_outermost_has_ended_and_run_in_order)
 {
     begin();
-    ceni_inline here, deeper;
+    ceni_inline_run here, deeper;
     cen_job outer = {.run = run_a}, last = {.run = run_b};
     ceni_inline_begin(&here);
     post_inline(&outer);
@@ -98,7 +98,7 @@ static void post_elsewhere(void *unused)
 
 TEST(another_threads_open_call_holds_nothing_up)
 {
-    ceni_inline here;
+    ceni_inline_run here;
     ceni_inline_begin(&here);
     join(start("elsewhere", post_elsewhere, NULL));
     ceni_inline_end(&here);

@@ -7,7 +7,7 @@
 
 #include "port/port.h"
 #include "support/test.h"
-#include "sync/queue_inside.h"
+#include "sync/queue_internal.h"
 
 static cen_queue *queue;
 static int dropped;

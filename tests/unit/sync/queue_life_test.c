@@ -4,7 +4,7 @@
 
 #include "base/fault.h"
 #include "record/directory.h"
-#include "sync/queue_inside.h"
+#include "sync/queue_internal.h"
 #include "unit/sync/queues.h"
 
 /* ---- Options ------------------------------------------------------------------ */
@@ -125,7 +125,7 @@ typedef struct sighting {
     int64_t length;
 } sighting;
 
-static void look_at(void *argument, ceni_entry *entry)
+static void look_at(void *argument, ceni_directory_entry *entry)
 {
     sighting *seen = argument;
     cen_metric metrics[8];

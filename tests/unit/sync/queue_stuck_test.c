@@ -4,7 +4,7 @@
  * ends after very many laps, and threads that stopped in the middle of a push
  * or pop and will never go on.
  */
-#include "sync/queue_inside.h"
+#include "sync/queue_internal.h"
 #include "unit/sync/queues.h"
 
 /* ---- Very many laps -------------------------------------------------------------- */

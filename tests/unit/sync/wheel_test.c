@@ -15,16 +15,16 @@ static void begin(int64_t now)
     ceni_list_init(&expired);
 }
 
-static void insert_new(ceni_timer *timer, int64_t moment)
+static void insert_new(ceni_wheel_timer *timer, int64_t moment)
 {
-    ceni_timer_init(timer);
+    ceni_wheel_timer_init(timer);
     ceni_wheel_insert(&wheel, timer, moment);
 }
 
 TEST(a_timer_expires_at_its_moment_and_not_a_nanosecond_earlier)
 {
     begin(1000);
-    ceni_timer timer;
+    ceni_wheel_timer timer;
     insert_new(&timer, 5 * TICK + 123);
     expect_equal(ceni_wheel_advance(&wheel, 5 * TICK + 122, &expired), 0);
     expect(ceni_timer_take(&expired) == NULL);
@@ -37,7 +37,7 @@ TEST(a_timer_expires_at_its_moment_and_not_a_nanosecond_earlier)
 TEST(a_moment_in_the_past_expires_in_the_next_advance)
 {
     begin(1000 * TICK);
-    ceni_timer timers[3];
+    ceni_wheel_timer timers[3];
     insert_new(&timers[0], 999 * TICK);
     insert_new(&timers[1], 0);
     insert_new(&timers[2], INT64_MIN);
@@ -51,7 +51,7 @@ TEST(a_moment_in_the_past_expires_in_the_next_advance)
 TEST(forever_never_comes_but_can_be_cancelled)
 {
     begin(0);
-    ceni_timer never, last;
+    ceni_wheel_timer never, last;
     insert_new(&never, CENI_FOREVER);
     expect_equal(ceni_wheel_next(&wheel), CENI_FOREVER);
     insert_new(&last, CENI_FOREVER - 1);
@@ -68,7 +68,7 @@ TEST(forever_never_comes_but_can_be_cancelled)
 TEST(a_clock_that_steps_back_changes_nothing)
 {
     begin(100 * TICK);
-    ceni_timer timer;
+    ceni_wheel_timer timer;
     insert_new(&timer, 200 * TICK);
     expect_equal(ceni_wheel_advance(&wheel, 150 * TICK, &expired), 0);
     expect_equal(ceni_wheel_advance(&wheel, 3, &expired), 0);
@@ -83,7 +83,7 @@ TEST(every_level_boundary_is_kept_to_the_nanosecond)
         for (int64_t off = -2; off <= 2; off++) {
             for (int64_t now = 0; now < edge + off; now = now * 3 + 1) {
                 begin(now);
-                ceni_timer timer;
+                ceni_wheel_timer timer;
                 insert_new(&timer, edge + off);
                 expect_equal(ceni_wheel_advance(&wheel, edge + off - 1, &expired), 0);
                 expect(ceni_wheel_next(&wheel) == edge + off);
@@ -96,7 +96,7 @@ TEST(every_level_boundary_is_kept_to_the_nanosecond)
 TEST(following_next_reaches_a_far_timer_in_few_advances)
 {
     begin(12345);
-    ceni_timer timer;
+    ceni_wheel_timer timer;
     int64_t moment = INT64_C(0x2AAAAAAAAAAAAAAA);
     insert_new(&timer, moment);
     int advances = 0;
@@ -112,9 +112,9 @@ TEST(one_huge_jump_delivers_everything_in_order)
 {
     begin(7);
     enum { COUNT = 62 };
-    ceni_timer timers[COUNT];
+    ceni_wheel_timer timers[COUNT];
     for (int i = COUNT - 1; i >= 0; i--) insert_new(&timers[i], INT64_C(3) << i);
-    ceni_timer twins[2];
+    ceni_wheel_timer twins[2];
     insert_new(&twins[0], INT64_C(3) << 40);
     insert_new(&twins[1], INT64_C(3) << 40);
     expect_equal(ceni_wheel_advance(&wheel, CENI_FOREVER, &expired), COUNT + 2);
@@ -130,7 +130,7 @@ TEST(equal_moments_expire_in_the_order_of_insertion_whatever_the_level)
 {
     begin(0);
     int64_t moment = 5000 * TICK + 9;
-    ceni_timer timers[4];
+    ceni_wheel_timer timers[4];
     insert_new(&timers[0], moment); /* level 2 */
     ceni_wheel_advance(&wheel, 4097 * TICK, &expired);
     insert_new(&timers[1], moment); /* level 1 */
@@ -145,7 +145,7 @@ TEST(equal_moments_expire_in_the_order_of_insertion_whatever_the_level)
 TEST(inserting_again_moves_a_timer)
 {
     begin(0);
-    ceni_timer timer;
+    ceni_wheel_timer timer;
     insert_new(&timer, 10 * TICK);
     ceni_wheel_insert(&wheel, &timer, 700 * TICK);
     expect_equal(wheel.count, 1);
@@ -159,7 +159,7 @@ TEST(inserting_again_moves_a_timer)
 TEST(an_expired_timer_may_cancel_and_insert_others_while_they_are_handed_out)
 {
     begin(0);
-    ceni_timer a, b, c;
+    ceni_wheel_timer a, b, c;
     insert_new(&a, 1 * TICK);
     insert_new(&b, 2 * TICK);
     insert_new(&c, 3 * TICK);
@@ -177,7 +177,7 @@ TEST(an_expired_timer_may_cancel_and_insert_others_while_they_are_handed_out)
 TEST(a_cancelled_timer_leaves_no_trace_in_next)
 {
     begin(0);
-    ceni_timer a, b;
+    ceni_wheel_timer a, b;
     insert_new(&a, 3 * TICK);
     insert_new(&b, 100000 * TICK);
     expect_equal(ceni_wheel_next(&wheel), 3 * TICK);
@@ -190,7 +190,7 @@ TEST(a_cancelled_timer_leaves_no_trace_in_next)
 
 enum { CROWD = 1000 };
 
-static ceni_timer crowd[CROWD];
+static ceni_wheel_timer crowd[CROWD];
 
 TEST(next_looks_at_no_timer_but_once_after_the_earliest_of_a_tick_was_cancelled)
 {
@@ -269,7 +269,7 @@ TEST(a_timer_that_is_cancelled_or_inserted_between_two_pieces_is_cancelled_or_ex
 
 enum { TIMERS = 200 };
 
-static ceni_timer timers[TIMERS];
+static ceni_wheel_timer timers[TIMERS];
 static bool in[TIMERS];        /* the model: which are in */
 static uint64_t since[TIMERS]; /* and the order of their insertion */
 
@@ -299,7 +299,7 @@ static void advance_and_compare(int64_t now)
 {
     size_t count = ceni_wheel_advance(&wheel, now, &expired);
     for (size_t n = 0; n < count; n++) {
-        ceni_timer *timer = ceni_timer_take(&expired);
+        ceni_wheel_timer *timer = ceni_timer_take(&expired);
         int first = model_first();
         expect(timer == &timers[first]);
         expect(timer->moment <= now);
@@ -317,7 +317,7 @@ static void advance_some_and_compare(uint64_t *state, int64_t now)
     do {
         int64_t last = INT64_MIN;
         size_t count = ceni_wheel_advance_some(&wheel, now, &expired, most);
-        for (ceni_timer *timer; (timer = ceni_timer_take(&expired)); count--) {
+        for (ceni_wheel_timer *timer; (timer = ceni_timer_take(&expired)); count--) {
             expect(timer->moment <= now && timer->moment >= last && in[timer - timers]);
             last = timer->moment;
             in[timer - timers] = false;
@@ -341,7 +341,7 @@ static void model_run(uint64_t *state, bool pieces)
     int64_t now = (int64_t)(test_random(state) >> (1 + test_random(state) % 60));
     begin(now);
     for (int i = 0; i < TIMERS; i++) {
-        ceni_timer_init(&timers[i]);
+        ceni_wheel_timer_init(&timers[i]);
         in[i] = false;
     }
     for (uint64_t step = 0; step < 2000; step++) {

@@ -14,7 +14,7 @@
 /* ---- A component of the test's own ------------------------------------------------ */
 
 typedef struct lamp {
-    ceni_entry entry;
+    ceni_directory_entry entry;
     int64_t brightness;
     const char *told;
     int64_t told_value;
@@ -67,7 +67,8 @@ static const ceni_component_calls lamp_calls = {lamp_histogram, lamp_description
 static void switch_on(lamp *l, const char *name, const ceni_component_calls *calls)
 {
     *l = (lamp){.brightness = 40};
-    l->entry = (ceni_entry){.kind = "lamp", .name = name, .snapshot = lamp_metrics, .object = l, .calls = calls};
+    l->entry =
+        (ceni_directory_entry){.kind = "lamp", .name = name, .snapshot = lamp_metrics, .object = l, .calls = calls};
     ceni_directory_join(ceni_directory_process(), &l->entry);
 }
 

@@ -72,7 +72,7 @@ static size_t lay(unsigned char *at, uint32_t places, ceni_ring_tag tag, uint64_
                   int64_t step)
 {
     size_t size = ceni_ring_size(places);
-    void *memory = aligned_alloc(CENI_LINE, size);
+    void *memory = aligned_alloc(CENI_CACHE_LINE, size);
     memset(memory, 0, size);
     ceni_ring *ring = ceni_ring_init_zeroed(memory, places, tag);
     for (uint64_t n = 0; n < count; n++) write_number(ring, n, first_time + (int64_t)n * step);

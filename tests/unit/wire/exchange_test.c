@@ -68,7 +68,7 @@ TEST(a_reply_goes_into_the_buffer_that_was_given_or_into_memory_of_its_own)
     ready(&requests[0], "12345678");
     requests[0].reply = buffer;
     requests[0].capacity = sizeof buffer;
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], NULL), CEN_OK);
     uint64_t before = ceni_world_allocations();
     tube_poll(CENI_LOOP_READ);
     expect_equal(ceni_world_allocations(), before + 1); /* the input's first memory, once and for all */
@@ -96,7 +96,7 @@ TEST(a_reply_that_is_too_large_for_its_buffer_says_how_large_it_is_and_brings_it
     requests[0].reply = buffer;
     requests[0].capacity = sizeof buffer;
     requests[0].future.error = &error;
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], NULL), CEN_OK);
     tube_poll(CENI_LOOP_READ);
     expect_equal(status_of(0), CEN_FULL);
     expect_equal(error.status, CEN_FULL);
@@ -111,21 +111,21 @@ TEST(what_cannot_be_asked_is_refused_and_nothing_is_told)
     tube_open(.codec = cen_codec_lines(), .max_payload = 10, .name = "tube");
     tube_poll(0);
     ready(&requests[0], "a\nb");
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], &error), CEN_INVALID);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], &error), CEN_INVALID);
     expect_text(error.text, "The payload has a newline in it, which ends a line.");
     ready(&requests[0], "12345678901");
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], &error), CEN_INVALID);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], &error), CEN_INVALID);
     expect_text(error.text, "The payload has 11 bytes, and the connection tube allows 10.");
     ready(&requests[0], "");
     requests[0].payload = NULL;
     requests[0].size = 3;
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], &error), CEN_INVALID);
-    expect_equal(ceni_exchange_ask(&tube.exchange, NULL, &error), CEN_INVALID);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], &error), CEN_INVALID);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, NULL, &error), CEN_INVALID);
     cen_request_init(&requests[0], (void (*)(cen_request *))1, NULL);
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_INVALID);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], NULL), CEN_INVALID);
 
     ask(&requests[1], "x");
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[1], &error), CEN_MISUSE);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[1], &error), CEN_MISUSE);
     expect_equal(ceni_exchange_request(&tube.exchange, &requests[1], &error), CEN_MISUSE);
     expect_equal(tube_stats().in_flight, 1);
     expect_equal(tube_stats().sent, 1);
@@ -139,7 +139,7 @@ TEST(in_a_child_it_answers_forked_and_a_cancel_says_true)
     ask(&requests[0], "x");
     ready(&requests[1], "y");
     ceni_world_fork();
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[1], NULL), CEN_FORKED);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[1], NULL), CEN_FORKED);
     expect_equal(ceni_exchange_request(&tube.exchange, &requests[1], NULL), CEN_FORKED);
     expect(cen_future_cancel(&requests[0].future));
     ceni_exchange_abandon(&tube.exchange);
@@ -176,7 +176,7 @@ TEST(a_deadline_ends_a_request_at_its_moment_and_its_reply_comes_too_late)
     ready(&requests[0], "a");
     requests[0].deadline = cen_in_ms(100);
     requests[0].future.error = &error;
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], NULL), CEN_OK);
     cen_runtime_advance(tube.runtime, 99999999);
     expect(!cen_future_is_done(&requests[0].future));
     cen_runtime_advance(tube.runtime, 1);
@@ -197,7 +197,7 @@ TEST(each_deadline_comes_at_its_own_moment_however_they_were_asked)
     for (int i = 0; i < 5; i++) {
         ready(&requests[i], "a");
         requests[i].deadline = cen_in_ms(ms[i]);
-        expect_equal(ceni_exchange_ask(&tube.exchange, &requests[i], NULL), CEN_OK);
+        expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[i], NULL), CEN_OK);
     }
     ask(&requests[5], "b"); /* the connection's own deadline */
     int64_t now = 0;
@@ -230,7 +230,7 @@ TEST(what_the_dones_of_a_batch_ask_has_the_connections_deadline_from_when_they_a
     tube_poll(0);
     for (int i = 0; i < 6; i += 2) {
         cen_request_init(&requests[i], ask_and_take_a_second, cen_inline());
-        expect_equal(ceni_exchange_ask(&tube.exchange, &requests[i], NULL), CEN_OK);
+        expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[i], NULL), CEN_OK);
     }
     for (uint32_t i = 0; i < 3; i++) tube_reply(tube_id(i), "a");
     tube_poll(CENI_LOOP_READ); /* three seconds */
@@ -263,7 +263,7 @@ TEST(while_a_done_takes_long_what_was_asked_in_its_batch_ends_all_the_same)
         tube_open_virtual(.deadline = cen_in_s(60));
         tube_poll(0);
         cen_request_init(&requests[0], take_long, cen_inline());
-        expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_OK);
+        expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], NULL), CEN_OK);
         tube_reply(tube_id(0), "a");
         tube_poll(CENI_LOOP_READ);
         expect_equal(is_alarm_over, i == 0);
@@ -341,7 +341,7 @@ TEST(what_finds_no_room_waits_in_line_with_a_copy_of_its_payload)
     tube.echoes = true;
     ask(&requests[0], "x");
     ready(&requests[1], payload);
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[1], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[1], NULL), CEN_OK);
     memcpy(payload, "gone!", 5);
     ask(&requests[2], "second");
     expect_equal(tube_stats().in_flight, 1);
@@ -379,12 +379,12 @@ TEST(too_many_who_wait_and_one_who_will_not_are_told_that_it_is_full)
     ask(&requests[0], "a");
     ready(&requests[1], "b");
     requests[1].only_if_room = true;
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[1], &error), CEN_FULL);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[1], &error), CEN_FULL);
     expect_text(error.text,
                 "The connection tube has no room: 1 requests are in flight, 0 wait, and 0 bytes are not written.");
     ask(&requests[2], "c");
     ready(&requests[3], "d");
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[3], &error), CEN_FULL);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[3], &error), CEN_FULL);
     expect_equal(ceni_exchange_request(&tube.exchange, &requests[3], &error), CEN_FULL);
     tube_close();
     expect_equal(status_of(2), CEN_CLOSED);
@@ -396,7 +396,7 @@ TEST(with_waiting_off_its_number_has_no_limit)
     static cen_request many[1100];
     for (int i = 0; i < 1100; i++) {
         ready(&many[i], "a");
-        expect_equal(ceni_exchange_ask(&tube.exchange, &many[i], NULL), CEN_OK);
+        expect_equal(ceni_exchange_request_async(&tube.exchange, &many[i], NULL), CEN_OK);
     }
     expect_equal(tube_stats().waiting, 1099);
     tube_close();
@@ -407,7 +407,7 @@ TEST(with_max_waiting_none_nobody_waits)
     tube_open(.max_in_flight = 1, .max_waiters = CEN_NONE);
     ask(&requests[0], "a");
     ready(&requests[1], "b");
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[1], NULL), CEN_FULL);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[1], NULL), CEN_FULL);
     tube_close();
 }
 
@@ -419,7 +419,7 @@ TEST(one_who_waits_for_room_can_give_up_or_miss_its_deadline)
     ask(&requests[1], "b");
     ready(&requests[2], "c");
     requests[2].deadline = cen_in_ms(5);
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[2], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[2], NULL), CEN_OK);
     expect(cen_future_cancel(&requests[1].future));
     cen_runtime_advance(tube.runtime, 5000000);
     expect_equal(status_of(2), CEN_TIMEOUT);
@@ -476,7 +476,7 @@ TEST(when_the_connection_is_lost_all_are_told_at_once_with_the_cause)
     for (int i = 0; i < 3; i++) {
         ready(&requests[i], "x");
         requests[i].future.error = &errors[i];
-        expect_equal(ceni_exchange_ask(&tube.exchange, &requests[i], NULL), CEN_OK);
+        expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[i], NULL), CEN_OK);
     }
     tube_end();
     expect_equal(tube_poll(CENI_LOOP_READ), 0);
@@ -488,7 +488,7 @@ TEST(when_the_connection_is_lost_all_are_told_at_once_with_the_cause)
     expect_equal(ceni_load_seq_cst(&tube.broken), 1);
     expect_text(tube.cause.text, errors[0].text);
     ready(&requests[3], "y");
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[3], &errors[0]), CEN_LOST);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[3], &errors[0]), CEN_LOST);
     expect_equal(ceni_exchange_request(&tube.exchange, &requests[3], &errors[0]), CEN_LOST);
     expect_text(errors[0].text, "The connection tube has ended: The other side has hung up.");
     expect_equal(tube_stats().failed, 3);
@@ -529,7 +529,7 @@ TEST(garbage_ends_the_connection_and_says_so)
     tube_poll(0);
     ready(&requests[0], "x");
     requests[0].future.error = &error;
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], NULL), CEN_OK);
     tube_feed("HTTP/1.1 400 Bad Request\r\n", 26);
     tube_poll(CENI_LOOP_READ);
     expect_equal(status_of(0), CEN_LOST);
@@ -561,7 +561,7 @@ TEST(one_who_refuses_lets_the_others_finish_and_then_is_drained)
     expect(!ceni_exchange_refuse(&tube.exchange, &again));
     expect(!cen_future_cancel(&drained));
     ready(&requests[2], "z");
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[2], NULL), CEN_CLOSED);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[2], NULL), CEN_CLOSED);
     tube_reply(tube_id(0), "X");
     tube_poll(CENI_LOOP_READ);
     expect(!cen_future_is_done(&drained));

@@ -30,7 +30,7 @@ TEST(requests_that_are_asked_together_go_in_one_write)
     tube_open(.name = NULL);
     tube_poll(0);
     for (int i = 0; i < 8; i++) ready(all[i] = &requests[i], "abc");
-    expect_equal(ceni_exchange_ask_all(&tube.exchange, all, 8, &asked, NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_all_async(&tube.exchange, all, 8, &asked, NULL), CEN_OK);
     expect_equal(asked, 8);
     expect_equal(tube.writes, 1);
     tube.echoes = true;
@@ -47,7 +47,7 @@ TEST(of_requests_asked_together_those_before_the_first_that_cannot_be_are_asked)
     tube_open(.codec = cen_codec_lines());
     tube_poll(0);
     for (int i = 0; i < 3; i++) ready(all[i] = &requests[i], i == 1 ? "\n" : "x");
-    expect_equal(ceni_exchange_ask_all(&tube.exchange, all, 3, &asked, NULL), CEN_INVALID);
+    expect_equal(ceni_exchange_request_all_async(&tube.exchange, all, 3, &asked, NULL), CEN_INVALID);
     expect_equal(asked, 1);
     expect_equal(tube_stats().in_flight, 1);
     expect(cen_future_cancel(&requests[0].future));
@@ -65,7 +65,7 @@ static void ask_again(cen_request *request)
     cen_request_init(request, ask_again, cen_inline());
     request->payload = "again";
     request->size = 5;
-    expect_equal(ceni_exchange_ask(&tube.exchange, request, NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, request, NULL), CEN_OK);
 }
 
 TEST(what_is_asked_while_replies_are_told_is_written_once_for_all_of_them)
@@ -76,7 +76,7 @@ TEST(what_is_asked_while_replies_are_told_is_written_once_for_all_of_them)
         cen_request_init(&requests[i], ask_again, cen_inline());
         requests[i].payload = "first";
         requests[i].size = 5;
-        expect_equal(ceni_exchange_ask(&tube.exchange, &requests[i], NULL), CEN_OK);
+        expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[i], NULL), CEN_OK);
     }
     expect_equal(tube.writes, 4);
     for (uint32_t i = 0; i < 4; i++) tube_reply(tube_id(i), "x");
@@ -277,7 +277,7 @@ TEST(a_done_that_makes_a_blocking_request_on_its_own_connection_gets_its_reply)
     tube_open(.name = NULL);
     tube_poll(0);
     cen_request_init(&requests[0], request_within, cen_inline());
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], NULL), CEN_OK);
     ask(&requests[1], "b");
     tube_reply(tube_id(0), "x");
     tube_poll(CENI_LOOP_READ);
@@ -323,7 +323,7 @@ TEST(a_done_that_takes_long_on_the_loop_does_not_hold_up_a_blocked_caller)
     tube_open(.name = NULL);
     tube_poll(0);
     cen_request_init(&requests[0], hang, cen_inline());
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[0], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[0], NULL), CEN_OK);
     ready(&requests[1], "b");
     ceni_thread blocked = start("blocked", block, (void *)(intptr_t)1);
     ceni_world_settle();
@@ -411,7 +411,7 @@ TEST(a_done_on_the_thread_of_a_blocked_caller_may_wait_for_what_it_asks)
     ceni_thread first = start("first", block, (void *)(intptr_t)0);
     ceni_world_settle();
     cen_request_init(&requests[1], ask_and_wait, cen_inline());
-    expect_equal(ceni_exchange_ask(&tube.exchange, &requests[1], NULL), CEN_OK);
+    expect_equal(ceni_exchange_request_async(&tube.exchange, &requests[1], NULL), CEN_OK);
     ask(&requests[2], "c");      /* for which the loop reads, afterwards */
     tube_reply(tube_id(1), "b"); /* which the blocked caller reads */
     ceni_world_settle();

@@ -41,13 +41,13 @@ static cen_status send_text(int i, const char *text)
 
 static void send_until(int i, int64_t moment)
 {
-    ceni_asked_of(&requests[i])->moment = moment;
+    ceni_sent_of(&requests[i])->moment = moment;
     expect_equal(send_text(i, "x"), CEN_OK);
 }
 
 static uint64_t id_of(int i)
 {
-    return ceni_asked_of(&requests[i])->id;
+    return ceni_sent_of(&requests[i])->id;
 }
 
 TEST(a_reply_finds_its_request_in_whatever_order)
@@ -139,7 +139,7 @@ TEST(those_who_wait_are_next_in_their_order_and_one_who_gives_up_is_passed_over)
     make_wire(1, 1000);
     send_until(0, CENI_FOREVER);
     for (int i = 1; i < 4; i++) {
-        ceni_asked_of(&requests[i])->moment = CENI_FOREVER;
+        ceni_sent_of(&requests[i])->moment = CENI_FOREVER;
         ceni_wire_wait(&wire, &requests[i]);
     }
     expect_equal(wire.waiting, 3);
@@ -163,11 +163,11 @@ TEST(what_the_codec_refuses_is_out_and_leaves_no_byte)
     expect_equal(send_text(0, "a\nb"), CEN_INVALID);
     expect_equal(wire.in_flight, 0);
     expect_equal(wire.output.size, 0);
-    ceni_asked_of(&requests[1])->moment = 5;
+    ceni_sent_of(&requests[1])->moment = 5;
     ceni_wire_wait(&wire, &requests[1]);
     expect_equal(send_text(1, "a\nb"), CEN_INVALID);
     expect_equal(wire.waiting, 0);
-    expect_equal(ceni_asked_of(&requests[1])->place, CENI_PLACE_OUT);
+    expect_equal(ceni_sent_of(&requests[1])->place, CENI_PLACE_OUT);
     expect_equal(ceni_wire_next_expiry(&wire), CENI_FOREVER);
     end_wire();
 }
@@ -177,7 +177,7 @@ static int first_of(ceni_list *over)
     ceni_list *link = ceni_list_first(over);
     if (!link) return -1;
     ceni_list_remove(link);
-    return (int)(ceni_request_of(CENI_LIST_ENTRY(link, ceni_asked, link)) - requests);
+    return (int)(ceni_request_of(CENI_LIST_ENTRY(link, ceni_sent, link)) - requests);
 }
 
 TEST(those_whose_deadline_has_come_are_out_in_its_order_whether_in_flight_or_waiting)
@@ -188,7 +188,7 @@ TEST(those_whose_deadline_has_come_are_out_in_its_order_whether_in_flight_or_wai
     send_until(0, 300);
     send_until(1, 100);
     send_until(2, CENI_FOREVER);
-    ceni_asked_of(&requests[3])->moment = 200;
+    ceni_sent_of(&requests[3])->moment = 200;
     ceni_wire_wait(&wire, &requests[3]);
     expect_equal(ceni_wire_expire(&wire, 99, &over), 0);
     expect_equal(ceni_wire_expire(&wire, 300, &over), 3);
@@ -222,7 +222,7 @@ TEST(those_with_the_connections_deadline_get_it_together_and_are_out_in_order_wi
     ceni_list_init(&over);
     make_wire(4, 1000);
     for (int i = 0; i < 4; i++) send_until(i, i == 2 ? 150 : CENI_WIRE_UNDATED);
-    ceni_asked_of(&requests[4])->moment = CENI_WIRE_UNDATED;
+    ceni_sent_of(&requests[4])->moment = CENI_WIRE_UNDATED;
     ceni_wire_wait(&wire, &requests[4]);
     ceni_wire_claim(&wire, id_of(2));
     send_until(2, 150);
@@ -272,7 +272,7 @@ TEST(the_end_takes_all_out_and_forgets_the_output)
     make_wire(2, 1000);
     send_until(0, 100);
     send_until(1, CENI_FOREVER);
-    ceni_asked_of(&requests[2])->moment = 50;
+    ceni_sent_of(&requests[2])->moment = 50;
     ceni_wire_wait(&wire, &requests[2]);
     expect_equal(ceni_wire_fail(&wire, &over), 3);
     for (int i = 0; i < 3; i++) expect_equal(first_of(&over), i);

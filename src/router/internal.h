@@ -35,8 +35,8 @@
  *         by the door, or whose stripe has a door that is open at its end, needs nothing but the stripe; that of a use
  *         with a limit, the first, has one that is never open
  */
-#ifndef CENI_ROUTER_INSIDE_H
-#define CENI_ROUTER_INSIDE_H
+#ifndef CENI_ROUTER_INTERNAL_H
+#define CENI_ROUTER_INTERNAL_H
 
 #include <cenote/router.h>
 #include <cenote/router_layout.h>
@@ -66,12 +66,12 @@ enum {
 /* Of a count in one word, which begins anew after 2^40 uses. */
 #define CENI_USES_SINCE(uses, base) (((uses) - (base)) & CENI_USES(UINT64_MAX))
 _Static_assert(CEN_IS_MOST_, "the bit below the mark says that there are too many");
-_Static_assert(CENI_LINE % sizeof(cen_stripe_) == 0 && CEN_STRIPES_APART_ % CENI_LINE == 0,
+_Static_assert(CENI_CACHE_LINE % sizeof(cen_stripe_) == 0 && CEN_STRIPES_APART_ % CENI_CACHE_LINE == 0,
                "no line is shared between threads");
 
 /* A timer in the router's wheel, and whose it is. */
 typedef struct ceni_clocked {
-    ceni_timer timer;
+    ceni_wheel_timer timer;
     enum { CENI_CLOCK_WAITER, CENI_CLOCK_AGE, CENI_CLOCK_EJECTION } kind;
 } ceni_clocked;
 
@@ -92,7 +92,8 @@ struct cen_member {
 
 /* All of a member that picks do not touch. */
 typedef struct ceni_member {
-    _Alignas(CENI_LINE) _Atomic uint64_t shut; /* first; always 0: the door of its first stripe, by which it is found */
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t
+        shut; /* first; always 0: the door of its first stripe, by which it is found */
 
     /* fixed when it is added */
     cen_router *router;
@@ -185,7 +186,7 @@ struct cen_router {
     bool loaded;    /* the strategy asks for loads */
 
     /* fixed when it is made */
-    _Alignas(CENI_LINE) const cen_allocator *allocator;
+    _Alignas(CENI_CACHE_LINE) const cen_allocator *allocator;
     _Atomic uint64_t *door; /* as hot.door, for set.c, which writes it: a word that is 0 in a forked child, or `shut` */
     _Atomic uint64_t shut;  /* always 0 */
     uint32_t stripes;       /* of each member, for threads */
@@ -200,7 +201,7 @@ struct cen_router {
     char name[CENI_ROUTER_NAME];
     ceni_set none;                /* the empty set */
     cen_strategy_type older_type; /* what `type` points to if the program has a smaller struct */
-    ceni_entry entry;
+    ceni_directory_entry entry;
 
     ceni_mutex mutex; /* rank ROUTER; for all that follows */
     ceni_list blocks; /* with room for members; cells.c */

@@ -19,7 +19,7 @@
  */
 #include "base/alloc.h"
 #include "base/statics.h"
-#include "pool/line.h"
+#include "pool/waiters.h"
 #include "port/port.h"
 
 /* The watched build keeps and restores the static ones at every schedule. */
@@ -29,15 +29,15 @@ enum { BLOCK = 3 };
 enum { BLOCK = 32 };
 #endif
 
-typedef struct ceni_line_block {
-    ceni_line lines[BLOCK];
-    _Atomic(struct ceni_line_block *) more;
-} ceni_line_block;
+typedef struct ceni_waiters_block {
+    ceni_waiters lines[BLOCK];
+    _Atomic(struct ceni_waiters_block *) more;
+} ceni_waiters_block;
 
-static CENI_STATIC ceni_line_block first_block;
+static CENI_STATIC ceni_waiters_block first_block;
 
 /* Claims the line if nobody of this process has it. */
-static bool claim(ceni_line *line, uint64_t epoch)
+static bool claim(ceni_waiters *line, uint64_t epoch)
 {
     uint64_t user = ceni_load_relaxed(&line->user); /* a guess for the cas; carries nothing */
     if (user >> 1 == epoch && (user & 1)) return false;
@@ -46,7 +46,7 @@ static bool claim(ceni_line *line, uint64_t epoch)
     return true;
 }
 
-static ceni_line *claim_any(ceni_line_block *block, uint64_t epoch)
+static ceni_waiters *claim_any(ceni_waiters_block *block, uint64_t epoch)
 {
     for (int i = 0; i < BLOCK; i++)
         if (claim(&block->lines[i], epoch)) return &block->lines[i];
@@ -54,48 +54,48 @@ static ceni_line *claim_any(ceni_line_block *block, uint64_t epoch)
 }
 
 /* The block after `block`, made if there is none; NULL without memory. */
-static ceni_line_block *next_block(ceni_line_block *block)
+static ceni_waiters_block *next_block(ceni_waiters_block *block)
 {
-    ceni_line_block *next = ceni_load_acquire(&block->more); /* [K3] */
+    ceni_waiters_block *next = ceni_load_acquire(&block->more); /* [K3] */
     if (next) return next;
-    ceni_line_block *made = ceni_alloc(NULL, sizeof *made, CENI_LINE);
+    ceni_waiters_block *made = ceni_alloc(NULL, sizeof *made, CENI_CACHE_LINE);
     if (!made) return NULL;
     if (ceni_cas_acq_rel(&block->more, &next, made)) return made; /* [K4] */
-    ceni_free(NULL, made, sizeof *made, CENI_LINE);
+    ceni_free(NULL, made, sizeof *made, CENI_CACHE_LINE);
     return next;
 }
 
-ceni_line *ceni_line_lend(cen_pool *pool, uint64_t pool_id)
+ceni_waiters *ceni_waiters_lend(cen_pool *pool, uint64_t pool_id)
 {
     uint64_t epoch = ceni_fork_epoch();
-    ceni_line *line = NULL;
-    for (ceni_line_block *block = &first_block; block && !line; block = line ? block : next_block(block))
+    ceni_waiters *line = NULL;
+    for (ceni_waiters_block *block = &first_block; block && !line; block = line ? block : next_block(block))
         line = claim_any(block, epoch);
     if (!line) return NULL;
-    ceni_line_lock(line); /* a late giver of the last pool may be inside */
+    ceni_waiters_lock(line); /* a late giver of the last pool may be inside */
     ceni_turn_init(line);
     line->pool = pool;
     line->pool_id = pool_id;
     line->passing_from = 0;
     ceni_store_relaxed(&line->ctl, 0);       /* for those who get the pool from us; carries nothing */
     ceni_store_relaxed(&line->handed_at, 0); /* likewise; carries nothing */
-    ceni_line_unlock(line);
+    ceni_waiters_unlock(line);
     return line;
 }
 
-bool ceni_line_is_one(const void *line)
+bool ceni_waiters_is_one(const void *line)
 {
-    for (ceni_line_block *block = &first_block; block; block = ceni_load_acquire(&block->more)) { /* [K3] */
+    for (ceni_waiters_block *block = &first_block; block; block = ceni_load_acquire(&block->more)) { /* [K3] */
         uintptr_t offset = (uintptr_t)line - (uintptr_t)block->lines;
-        if (offset < sizeof block->lines) return offset % sizeof(ceni_line) == 0;
+        if (offset < sizeof block->lines) return offset % sizeof(ceni_waiters) == 0;
     }
     return false;
 }
 
-void ceni_line_return_locked(ceni_line *line)
+void ceni_waiters_return_locked(ceni_waiters *line)
 {
     line->pool = NULL;
     line->pool_id = 0;
-    ceni_line_unlock(line);
+    ceni_waiters_unlock(line);
     ceni_store_release(&line->user, ceni_fork_epoch() << 1); /* [K2] */
 }

@@ -32,7 +32,7 @@
 #include "base/plant.h"
 #include "port/deadline.h"
 #include "sync/future.h"
-#include "wire/inside.h"
+#include "wire/internal.h"
 
 /* ---- In ------------------------------------------------------------------------------------------ */
 
@@ -70,7 +70,7 @@ static bool enlarge_output(ceni_exchange *exchange, size_t capacity)
 /* What is asked and has to wait keeps its payload itself. The lock is dropped meanwhile. */
 static bool copy_payload(ceni_exchange *exchange, cen_request *request)
 {
-    ceni_asked *asked = ceni_asked_of(request);
+    ceni_sent *asked = ceni_sent_of(request);
     ceni_exchange_unlock(exchange);
     asked->copy = ceni_alloc(exchange->allocator, request->size, 1);
     if (asked->copy) memcpy(asked->copy, request->payload, request->size);
@@ -114,7 +114,7 @@ static cen_status send_now(ceni_exchange *exchange, cen_request *request, cen_er
     cen_status status = ceni_wire_send(&exchange->wire, request, request->payload, request->size, error);
     if (status != CEN_OK) return status;
     exchange->stats.sent++;
-    int64_t moment = ceni_asked_of(request)->moment;
+    int64_t moment = ceni_sent_of(request)->moment;
     if (moment != CENI_WIRE_UNDATED) set_alarm(exchange, moment);
     return CEN_OK;
 }
@@ -127,7 +127,7 @@ static bool goes_at_once(const ceni_exchange *exchange)
 /* There is no room, or others wait for it, or there is no memory yet. */
 static cen_status add_slowly(ceni_exchange *exchange, cen_request *request, cen_error *error)
 {
-    ceni_asked *asked = ceni_asked_of(request);
+    ceni_sent *asked = ceni_sent_of(request);
     ceni_wire *wire = &exchange->wire;
     for (;;) {
         if (exchange->state != CENI_EXCHANGE_OPEN) return refused(exchange, error);
@@ -161,7 +161,7 @@ static bool admit_one(ceni_exchange *exchange, ceni_after *after)
 {
     cen_request *request = exchange->state == CENI_EXCHANGE_BROKEN ? NULL : ceni_wire_next(&exchange->wire);
     if (!request) return false;
-    ceni_asked *asked = ceni_asked_of(request);
+    ceni_sent *asked = ceni_sent_of(request);
     size_t lacking = ceni_wire_lacks(&exchange->wire, request->size);
     if (lacking && enlarge_output(exchange, lacking)) return true; /* all may be different now */
     cen_status status = CEN_NO_MEMORY;
@@ -232,7 +232,7 @@ bool ceni_exchange_withdraw(cen_future *future)
     if (dropped) {
         exchange->stats.cancelled++;
         ceni_exchange_count_out(exchange, request);
-        copy = ceni_asked_of(request)->copy;
+        copy = ceni_sent_of(request)->copy;
         size = request->size;
     }
     const cen_allocator *allocator = exchange->allocator;
@@ -244,7 +244,7 @@ bool ceni_exchange_withdraw(cen_future *future)
 /* Takes it back: nobody else has come to know of it. The lock is dropped meanwhile. */
 static void take_back(ceni_exchange *exchange, cen_request *request)
 {
-    ceni_asked *asked = ceni_asked_of(request);
+    ceni_sent *asked = ceni_sent_of(request);
     exchange->asked--;
     ceni_future_undo(&request->future);
     if (!asked->copy) return;
@@ -298,8 +298,8 @@ static cen_status forked(cen_error *error)
 
 /* In a `done` on the loop's thread nothing but the sending is done here: that thread is inside, and sees to all the rest when it
  * has told its batch. */
-cen_status ceni_exchange_ask_all(ceni_exchange *exchange, cen_request *const requests[], size_t count, size_t *asked,
-                                 cen_error *error)
+cen_status ceni_exchange_request_all_async(ceni_exchange *exchange, cen_request *const requests[], size_t count,
+                                           size_t *asked, cen_error *error)
 {
     size_t done = 0;
     if (asked) *asked = 0;
@@ -318,13 +318,13 @@ cen_status ceni_exchange_ask_all(ceni_exchange *exchange, cen_request *const req
     return status;
 }
 
-cen_status ceni_exchange_ask(ceni_exchange *exchange, cen_request *request, cen_error *error)
+cen_status ceni_exchange_request_async(ceni_exchange *exchange, cen_request *request, cen_error *error)
 {
     if (!ceni_fork_is(exchange->epoch)) return forked(error);
     if (ceni_exchange_batches(exchange) && ceni_request_is_sound(exchange, request) && !request->deadline.ns_ &&
         ceni_batch_add(exchange, request))
         return CEN_OK;
-    return ceni_exchange_ask_all(exchange, &request, 1, NULL, error);
+    return ceni_exchange_request_all_async(exchange, &request, 1, NULL, error);
 }
 
 /* ---- Blocking ------------------------------------------------------------------------------------------ */
@@ -343,7 +343,7 @@ static int64_t patience(ceni_exchange *exchange, const ceni_blocked *blocked)
 
 static void let_go_of_role(ceni_exchange *exchange, ceni_blocked *blocked)
 {
-    if (!blocked->reads || (ceni_planted(wire_takes_the_role_along) && !ceni_asked_of(blocked->request)->is_answered))
+    if (!blocked->reads || (ceni_planted(wire_takes_the_role_along) && !ceni_sent_of(blocked->request)->is_answered))
         return;
     blocked->reads = false;
     exchange->is_reading = false;
@@ -352,7 +352,7 @@ static void let_go_of_role(ceni_exchange *exchange, ceni_blocked *blocked)
 /* Reads once. Enters and returns with the lock held. True: its own reply has come, and what else came is in `after`. */
 static bool read_once(ceni_exchange *exchange, ceni_blocked *blocked, ceni_after *after)
 {
-    ceni_asked *asked = ceni_asked_of(blocked->request);
+    ceni_sent *asked = ceni_sent_of(blocked->request);
     /* It may sleep long: nothing is left undone. */
     if (!ceni_planted(wire_sleeps_on_output)) ceni_exchange_prepare(exchange, after);
     ceni_exchange_unlock(exchange);
@@ -403,7 +403,7 @@ static bool await_reply(ceni_exchange *exchange, ceni_blocked *blocked, ceni_aft
 {
     for (;;) {
         if (is_done(blocked)) return true;
-        bool is_out = ceni_asked_of(blocked->request)->place == CENI_PLACE_OUT;
+        bool is_out = ceni_sent_of(blocked->request)->place == CENI_PLACE_OUT;
         if (is_out) let_go_of_role(exchange, blocked);
         if (!is_out && !blocked->reads && ceni_exchange_may_read(exchange)) {
             blocked->reads = exchange->is_reading = true;

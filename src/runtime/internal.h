@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the runtime share. Nobody else includes this. */
-#ifndef CENI_RUNTIME_INSIDE_H
-#define CENI_RUNTIME_INSIDE_H
+#ifndef CENI_RUNTIME_INTERNAL_H
+#define CENI_RUNTIME_INTERNAL_H
 
 #include <stdatomic.h>
 

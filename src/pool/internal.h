@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A pool from inside, by chapters. Only the room's own files include this. */
-#ifndef CENI_POOL_INSIDE_H
-#define CENI_POOL_INSIDE_H
+#ifndef CENI_POOL_INTERNAL_H
+#define CENI_POOL_INTERNAL_H
 
 #include "pool/lending.h"
 #include "pool/life.h"

@@ -8,8 +8,8 @@
  *   tally      one thread's, until that has ended; `shown` and `shown_failed` are for the coordinator to look at meanwhile
  * None of these atomics orders anything but itself: what a client wrote is read after pthread_join.
  */
-#ifndef CENOTE_TOOL_LOAD_INSIDE_H
-#define CENOTE_TOOL_LOAD_INSIDE_H
+#ifndef CENOTE_TOOL_LOAD_INTERNAL_H
+#define CENOTE_TOOL_LOAD_INTERNAL_H
 
 #include "tool/load.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of this room share. */
-#ifndef CENI_PQ_INSIDE_H
-#define CENI_PQ_INSIDE_H
+#ifndef CENI_PQ_INTERNAL_H
+#define CENI_PQ_INTERNAL_H
 
 #include <pthread.h>
 #include <sys/socket.h>

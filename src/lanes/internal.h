@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the lanes share. Nobody else includes this. */
-#ifndef CENI_LANES_INSIDE_H
-#define CENI_LANES_INSIDE_H
+#ifndef CENI_LANES_INTERNAL_H
+#define CENI_LANES_INTERNAL_H
 
 #include <cenote/lanes.h>
 
@@ -58,14 +58,14 @@ typedef struct ceni_lane {
     uint64_t finished_before; /* tasks of the crew when the lanes were stopped first */
 
     /* any thread, atomically: what the tasks do, see observe.c */
-    _Alignas(CENI_LINE) _Atomic uint64_t states;
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t states;
     /* likewise, see pace.c; moments are 0 if there was none */
     _Atomic int64_t step, run, between; /* averages: of a step, of all steps of a task, from one end to the next */
     _Atomic int64_t ended, progress;    /* when a task ended last; when one ended or began a step */
     _Atomic int64_t refusal_told;       /* when it was last told that tasks are refused */
 
     /* any thread, atomically: numbers for whoever looks */
-    _Alignas(CENI_LINE) _Atomic uint64_t counts[CENI_LANE_COUNTS];
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t counts[CENI_LANE_COUNTS];
 } ceni_lane;
 
 struct cen_lanes {
@@ -74,7 +74,7 @@ struct cen_lanes {
     const cen_allocator *allocator;
     cen_fork_policy on_fork;
     bool timed;
-    ceni_entry entry;
+    ceni_directory_entry entry;
     char name[CENI_LANES_NAME];
 
     /* any thread, atomically */

@@ -9,8 +9,8 @@
  *     queue_source.c    after, tick, never
  *     select.c          waiting, for one operation or for any of several
  */
-#ifndef CENI_SYNC_QUEUE_INSIDE_H
-#define CENI_SYNC_QUEUE_INSIDE_H
+#ifndef CENI_SYNC_QUEUE_INTERNAL_H
+#define CENI_SYNC_QUEUE_INTERNAL_H
 
 #include <string.h>
 
@@ -24,10 +24,10 @@
 /* What an attempt that does not wait came to. */
 typedef enum ceni_attempt {
     CENI_DONE,
-    CENI_SHUT,    /* closed; for a pop, and empty */
-    CENI_BLOCKED, /* full or empty: waiting in the list will help */
-    CENI_BUSY,    /* another thread is in the middle of the same slot: look again soon */
-    CENI_STARVED, /* no memory */
+    CENI_SHUT,       /* closed; for a pop, and empty */
+    CENI_BLOCKED,    /* full or empty: waiting in the list will help */
+    CENI_IN_BETWEEN, /* another thread is in the middle of the same slot: look again soon */
+    CENI_STARVED,    /* no memory */
 } ceni_attempt;
 
 /* ---- Bounded: a ring of slots ------------------------------------------------- */
@@ -38,8 +38,8 @@ typedef struct ceni_queue_ring {
     size_t capacity, slot_size, element_size;
     uint64_t lap; /* from a position to the same slot's next one */
     /* any thread, atomically; each on a line of its own */
-    _Alignas(CENI_LINE) _Atomic uint64_t head;
-    _Alignas(CENI_LINE) _Atomic uint64_t tail;
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t head;
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t tail;
 } ceni_queue_ring;
 
 cen_status ceni_queue_ring_init(ceni_queue_ring *ring, const cen_allocator *allocator, size_t element_size,
@@ -75,12 +75,12 @@ typedef struct ceni_queue_blocks {
     size_t slot_size, element_size;
     uint64_t slots; /* per block; also the mask of a position's offset, and the offset that means "used up" */
     /* any thread, atomically; each end on a line of its own */
-    _Alignas(CENI_LINE) _Atomic uint64_t head;
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t head;
     _Atomic(ceni_block *) head_block;
     _Atomic uint64_t known_tail; /* the tail as pops last saw it: never more than it is */
-    _Alignas(CENI_LINE) _Atomic uint64_t tail;
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t tail;
     _Atomic(ceni_block *) tail_block;
-    _Alignas(CENI_LINE) _Atomic(ceni_block *) spare; /* one block kept for the next link */
+    _Alignas(CENI_CACHE_LINE) _Atomic(ceni_block *) spare; /* one block kept for the next link */
 } ceni_queue_blocks;
 
 cen_status ceni_queue_blocks_init(ceni_queue_blocks *blocks, const cen_allocator *allocator, size_t element_size);
@@ -116,11 +116,11 @@ struct cen_queue {
     void *drop_argument;
     void *drop_room; /* for the element that drop looks at */
     char name[32];
-    ceni_entry entry; /* the directory's */
+    ceni_directory_entry entry; /* the directory's */
     /* any thread, atomically: read at every push and pop, written only when somebody waits */
-    _Alignas(CENI_LINE) ceni_waitlist pushes; /* those who wait for room */
-    ceni_waitlist pops;                       /* those who wait for an element */
-    _Atomic uint32_t shut;                    /* rendezvous and sources: closed */
+    _Alignas(CENI_CACHE_LINE) ceni_waitlist pushes; /* those who wait for room */
+    ceni_waitlist pops;                             /* those who wait for an element */
+    _Atomic uint32_t shut;                          /* rendezvous and sources: closed */
     union {
         ceni_queue_ring ring;
         ceni_queue_blocks blocks;

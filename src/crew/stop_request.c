@@ -29,7 +29,7 @@
  * Tested by tests/unit/crew/cancel_test.c, tests/unit/crew/deadline_test.c, tests/explore/crew_ask_test.c.
  */
 #include "base/plant.h"
-#include "crew/inside.h"
+#include "crew/internal.h"
 #include "port/deadline.h"
 #include "sync/backoff.h"
 
@@ -54,13 +54,13 @@ void ceni_task_cut_short(cen_task *task)
     ceni_task_go_on(task);
 }
 
-bool ceni_task_is_asked(cen_task *task)
+bool ceni_task_stop_is_requested(cen_task *task)
 {
     uint32_t asked = ceni_load_seq_cst(&task->asked_); /* [A6] */
     return (asked & CENI_ASKED_STATUS) && !(asked & CENI_ASKED_KNOWN);
 }
 
-void ceni_task_ask(cen_task *task, cen_status why)
+void ceni_task_request_stop(cen_task *task, cen_status why)
 {
     uint32_t asked = 0, state = CENI_TASK_BINDING;
     while (!ceni_cas_seq_cst(&task->asked_, &asked, asked | (uint32_t)why)) /* [A5] */
@@ -94,7 +94,7 @@ static void due(ceni_alarm *alarm)
         ceni_task_over_elsewhere(core, task, CEN_TIMEOUT, true);
         return;
     }
-    ceni_task_ask(task, CEN_TIMEOUT);
+    ceni_task_request_stop(task, CEN_TIMEOUT);
     ceni_or_seq_cst(&task->asked_, (uint32_t)CENI_ASKED_RANG); /* [A3] */
 }
 

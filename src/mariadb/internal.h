@@ -2,8 +2,8 @@
 /*
  * What the files of this room share: the server that a pool speaks with, a connection's own, and a piece of work for one.
  */
-#ifndef CENI_MARIADB_INSIDE_H
-#define CENI_MARIADB_INSIDE_H
+#ifndef CENI_MARIADB_INTERNAL_H
+#define CENI_MARIADB_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -156,7 +156,7 @@ typedef struct canceller {
 static void withdraw(void *into)
 {
     canceller *self = into;
-    self->cancelled = ceni_line_withdraw(pool->line, &self->one.waiter);
+    self->cancelled = ceni_waiters_withdraw(pool->line, &self->one.waiter);
 }
 
 EXPLORE(L3_two_gives_beside_a_cancel_reach_a_thread_and_who_is_pending, 1)
@@ -196,7 +196,7 @@ static void give_when_told(ceni_pool_waiter *waiter, cen_status status)
 static void ask_as_neighbour(asker *self, uint64_t home)
 {
     *self = (asker){.waiter = {.pending = true, .holder = ceni_thread_id(), .deliver = give_when_told, .home = home}};
-    expect_equal(ceni_line_ask(pool, &self->waiter), CEN_OK);
+    expect_equal(ceni_waiters_ask(pool, &self->waiter), CEN_OK);
 }
 
 /* The first is told on another thread, the two behind it on this one, which gives, as another does; one of them is cancelled. */
@@ -533,7 +533,7 @@ static void cancel_or_grant(cen_pool_options options)
     asker mine;
     expect_equal(ask(&mine), CEN_OK);
     ceni_thread giver = start("give", give_lease, &holder);
-    bool cancelled = ceni_line_withdraw(pool->line, &mine.waiter);
+    bool cancelled = ceni_waiters_withdraw(pool->line, &mine.waiter);
     if (!cancelled) {
         expect_equal(await(&mine), CEN_OK);
         give_one(lease_of(&mine));
@@ -565,7 +565,7 @@ EXPLORE(L6_a_pending_waiter_that_is_cancelled_passes_its_role_on_to_another, 4)
     expect_equal(ask(&first), CEN_OK);
     expect_equal(ask(&second), CEN_OK);
     ceni_thread giver = start("give", give_lease, &holder);
-    if (!ceni_line_withdraw(pool->line, &first.waiter)) {
+    if (!ceni_waiters_withdraw(pool->line, &first.waiter)) {
         expect_equal(await(&first), CEN_OK);
         give_one(lease_of(&first));
     }
@@ -585,7 +585,7 @@ static void a_cancelled_first_passes_on(cen_pool_options options)
     taker patient = {.deadline = CEN_NEVER};
     ceni_thread thread = start("patient", take_and_give, &patient);
     give_one(lease);
-    if (!ceni_line_withdraw(pool->line, &first.waiter)) {
+    if (!ceni_waiters_withdraw(pool->line, &first.waiter)) {
         expect_equal(await(&first), CEN_OK);
         give_one(lease_of(&first));
     }
@@ -609,7 +609,7 @@ EXPLORE(L6_cancel_and_give_at_once_leave_no_thread_asleep, 3)
     expect_equal(ask(&first), CEN_OK);
     ceni_thread thread = start("patient", take_and_give, &patient);
     ceni_thread giver = start("give", give_lease, &holder);
-    if (!ceni_line_withdraw(pool->line, &first.waiter)) {
+    if (!ceni_waiters_withdraw(pool->line, &first.waiter)) {
         expect_equal(await(&first), CEN_OK);
         give_one(lease_of(&first));
     }

@@ -6,8 +6,8 @@
  *     serve     the thread: who comes, who is too slow, who is one too many
  *     answer    a request becomes an answer: door (who may), query, then components, events, tell, metrics, page
  */
-#ifndef CENI_INSPECT_INSIDE_H
-#define CENI_INSPECT_INSIDE_H
+#ifndef CENI_INSPECT_INTERNAL_H
+#define CENI_INSPECT_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,7 +34,7 @@ enum {
 };
 
 /* Where a server is: sun_path, or a host and a port. */
-typedef struct ceni_inspect_address {
+typedef struct ceni_inspect_endpoint {
     union {
         struct sockaddr any;
         struct sockaddr_un local;
@@ -43,7 +43,7 @@ typedef struct ceni_inspect_address {
     socklen_t length;
     bool is_local;    /* a Unix socket */
     bool is_loopback; /* or one of these */
-} ceni_inspect_address;
+} ceni_inspect_endpoint;
 
 typedef enum ceni_client_phase {
     CENI_CLIENT_NONE = 0,
@@ -68,7 +68,7 @@ struct cen_inspect {
     /* fixed before the thread starts */
     pid_t process;
     int64_t began_ns; /* the process, since 1970 */
-    ceni_inspect_address at;
+    ceni_inspect_endpoint at;
     char address[160]; /* as cen_inspect_address says */
     char *title, *token;
     bool control, anywhere;
@@ -98,7 +98,7 @@ __attribute__((format(printf, 4, 5))) cen_status ceni_inspect_error(cen_error *e
 /* Fills what the options decide, strings in memory of malloc's; the address aside. */
 cen_status ceni_inspect_settle(cen_inspect *inspect, const cen_inspect_options *options, cen_error *error);
 
-cen_status ceni_inspect_address_read(const char *at, bool anywhere, ceni_inspect_address *out, cen_error *error);
+cen_status ceni_inspect_address_read(const char *at, bool anywhere, ceni_inspect_endpoint *out, cen_error *error);
 /* A socket that listens there. EXISTS: somebody else does. */
 cen_status ceni_inspect_listen(cen_inspect *inspect, cen_error *error);
 /* Removes the file of a Unix socket, if it is still this one's. */
@@ -160,16 +160,16 @@ bool ceni_inspect_host_is_ours(const char *host); /* "localhost", or an address 
 /* ---- query.c, tell.c: what a request says, without who says it -------------------------------------- */
 
 enum {
-    CENI_ASKS_PARTS = 1,
-    CENI_ASKS_MOST = 2,
-    CENI_ASKS_AFTER = 4,
-    CENI_ASKS_LIMIT = 8,
-    CENI_ASKS_LEVEL = 16,
-    CENI_ASKS_AFTER_TRACE = 32
+    CENI_QUERY_PARTS = 1,
+    CENI_QUERY_MOST = 2,
+    CENI_QUERY_AFTER = 4,
+    CENI_QUERY_LIMIT = 8,
+    CENI_QUERY_LEVEL = 16,
+    CENI_QUERY_AFTER_TRACE = 32
 };
 
 typedef struct ceni_query {
-    unsigned allowed; /* CENI_ASKS_... */
+    unsigned allowed; /* CENI_QUERY_... */
     unsigned given;
     bool parts;
     uint64_t most, after, limit, after_trace;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the fake port share. Nobody else includes this. */
-#ifndef CENI_PORT_FAKE_INSIDE_H
-#define CENI_PORT_FAKE_INSIDE_H
+#ifndef CENI_PORT_FAKE_INTERNAL_H
+#define CENI_PORT_FAKE_INTERNAL_H
 
 #include "base/atomic.h"
 #include "port/fake/fiber.h"

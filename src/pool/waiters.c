@@ -86,47 +86,47 @@
  * [L4] heed       | load of ctl again | seq_cst | L1 | whether anybody waits, now that the mark is gone | one who joined under the mark sleeps beside the object
  * [L3] tell       | exchange of a waiter's state | acq_rel | J1 J2 in wait.c | the grant | the waiter reads a grant half written
  *
- * Tested by tests/explore/pool_line_test.c (both kinds of waiter, deadlines,
+ * Tested by tests/explore/pool_waiters_test.c (both kinds of waiter, deadlines,
  * cancel, close), pool_priority_test.c (newcomers), tests/verify/handoff.pml, tests/unit/pool, tests/planted.
  */
-#include "pool/line.h"
+#include "pool/waiters.h"
 
 #include "base/plant.h"
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "port/port.h"
 #include "sync/future.h"
 
 /* ---- The word, and telling ------------------------------------------------------ */
 
-void ceni_line_lock(ceni_line *line)
+void ceni_waiters_lock(ceni_waiters *line)
 {
     ceni_mutex_lock(&line->mutex, CENI_RANK_POOL);
 }
 
-void ceni_line_unlock(ceni_line *line)
+void ceni_waiters_unlock(ceni_waiters *line)
 {
     ceni_mutex_unlock(&line->mutex, CENI_RANK_POOL);
 }
 
-static uint64_t ctl_locked(ceni_line *line)
+static uint64_t ctl_locked(ceni_waiters *line)
 {
     return ceni_load_relaxed(&line->ctl); /* written under this lock; carries nothing */
 }
 
-void ceni_line_mark_locked(ceni_line *line, uint64_t clear, uint64_t set)
+void ceni_waiters_mark_locked(ceni_waiters *line, uint64_t clear, uint64_t set)
 {
     uint64_t ctl = ctl_locked(line), marked = (ctl & ~clear) | set;
     if (marked != ctl) ceni_store_seq_cst(&line->ctl, marked); /* [L1] */
 }
 
-bool ceni_line_first_is_pending_locked(const ceni_line *line)
+bool ceni_waiters_first_is_pending_locked(const ceni_waiters *line)
 {
-    const ceni_pool_waiter *first = ceni_line_first_locked(line);
+    const ceni_pool_waiter *first = ceni_waiters_first_locked(line);
     return first && first->pending;
 }
 
 /* One that does not park is told when the lock has been dropped. Until then it is still the pool's. */
-static void put_pending(ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *call)
+static void put_pending(ceni_pool_waiter *waiter, ceni_wait_state state, ceni_followup *call)
 {
     waiter->answer = state == CENI_WAIT_GRANTED ? CEN_OK : call->status;
     waiter->next_told = NULL;
@@ -138,7 +138,7 @@ static void put_pending(ceni_pool_waiter *waiter, ceni_wait_state state, ceni_ca
 }
 
 /* Tells a waiter; the last touch if it left the list before. */
-static void tell(ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *call)
+static void tell(ceni_pool_waiter *waiter, ceni_wait_state state, ceni_followup *call)
 {
     if (waiter->pending) {
         put_pending(waiter, state, call);
@@ -150,21 +150,21 @@ static void tell(ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *cal
 }
 
 /* For the givers who watch the bound: about whom they have to ask. */
-static void show_first_locked(ceni_line *line, const ceni_pool_waiter *first)
+static void show_first_locked(ceni_waiters *line, const ceni_pool_waiter *first)
 {
     ceni_store_relaxed(&line->first_since, first->since); /* for a clock; carries nothing */
     ceni_store_relaxed(&line->first_cpu, first->cpu);     /* a guess; carries nothing */
 }
 
 /* Takes a waiter out. If it was the first, the next one is nobody's heir. */
-static void remove_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_call *call)
+static void remove_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_followup *call)
 {
-    ceni_line *line = pool->line;
-    bool first = ceni_line_first_locked(line) == waiter;
+    ceni_waiters *line = pool->line;
+    bool first = ceni_waiters_first_locked(line) == waiter;
     ceni_turn_remove_locked(line, waiter);
     if (waiter->pending) ceni_patience_drop_locked(pool, waiter);
     ceni_shedding_left_locked(pool, waiter, call);
-    ceni_pool_waiter *next = ceni_line_first_locked(line);
+    ceni_pool_waiter *next = ceni_waiters_first_locked(line);
     uint64_t ctl = ctl_locked(line) - CENI_CTL_ONE;
     if (first) ctl &= ~(uint64_t)(CENI_CTL_HEIR | CENI_CTL_READY);
     if (!next && !pool->paused) ctl &= ~(uint64_t)CENI_CTL_FIRST;
@@ -178,12 +178,12 @@ static void refuse(ceni_pool_waiter *waiter, cen_rule rule, int64_t retry_after_
     waiter->retry_after_ns = retry_after_ns;
 }
 
-void ceni_line_drop_first_locked(cen_pool *pool, ceni_wait_state state, ceni_call *call)
+void ceni_waiters_drop_first_locked(cen_pool *pool, ceni_wait_state state, ceni_followup *call)
 {
-    ceni_line_drop_locked(pool, ceni_line_first_locked(pool->line), state, call);
+    ceni_waiters_drop_locked(pool, ceni_waiters_first_locked(pool->line), state, call);
 }
 
-void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_state state, ceni_call *call)
+void ceni_waiters_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_state state, ceni_followup *call)
 {
     int64_t now = ceni_clock_now();
     ceni_wait_ends_locked(pool, now - waiter->since);
@@ -202,7 +202,7 @@ void ceni_line_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_s
 /* ---- Serving the first -------------------------------------------------------------- */
 
 static void grant_locked(cen_pool *pool, ceni_pool_waiter *waiter, const ceni_grant *grant, int64_t now,
-                         ceni_call *call)
+                         ceni_followup *call)
 {
     ceni_store_relaxed(&pool->line->handed_at, now); /* for a clock; carries nothing */
     ceni_wait_ends_locked(pool, now - waiter->since);
@@ -221,10 +221,10 @@ static void grant_locked(cen_pool *pool, ceni_pool_waiter *waiter, const ceni_gr
     tell(waiter, CENI_WAIT_GRANTED, call);
 }
 
-static void call_first_locked(ceni_line *line, ceni_call *call)
+static void call_first_locked(ceni_waiters *line, ceni_followup *call)
 {
-    ceni_line_mark_locked(line, CENI_CTL_READY, CENI_CTL_HEIR);
-    tell(ceni_line_first_locked(line), CENI_WAIT_CALLED, call);
+    ceni_waiters_mark_locked(line, CENI_CTL_READY, CENI_CTL_HEIR);
+    tell(ceni_waiters_first_locked(line), CENI_WAIT_CALLED, call);
 }
 
 static bool may_open_locked(cen_pool *pool)
@@ -233,9 +233,9 @@ static bool may_open_locked(cen_pool *pool)
 }
 
 /* What was idle for long may have to be tested before the first can have it. */
-static bool find_for_first_locked(cen_pool *pool, uint32_t hint, ceni_grant *out, ceni_call *call)
+static bool find_for_first_locked(cen_pool *pool, uint32_t hint, ceni_grant *out, ceni_followup *call)
 {
-    bool pending = ceni_line_first_locked(pool->line)->pending;
+    bool pending = ceni_waiters_first_locked(pool->line)->pending;
     if (ceni_trust_needs_test(pool, pending)) return ceni_trust_take_locked(pool, hint, 0, out, call);
     return ceni_idle_take_locked(pool, hint, out);
 }
@@ -244,7 +244,7 @@ static bool find_for_first_locked(cen_pool *pool, uint32_t hint, ceni_grant *out
  * when that began. */
 static bool may_pass_locked(cen_pool *pool, const ceni_pool_waiter *first, int64_t now)
 {
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     if (now - line->passing_from < ceni_setting(&pool->max_barging_ns) / 2) return true;
     if (first->since <= line->passing_from && !ceni_planted(neighbours_pass_for_ever)) return false;
     line->passing_from = now;
@@ -263,7 +263,7 @@ static ceni_pool_waiter *nearest_locked(cen_pool *pool, ceni_pool_waiter *first,
 
 /* A giver's own object, for one who was left no other: whoever made another idle is on its way with that one. So nothing
  * else has become due. */
-static bool pass_on_locked(cen_pool *pool, uint32_t hint, ceni_pool_waiter *first, ceni_call *call)
+static bool pass_on_locked(cen_pool *pool, uint32_t hint, ceni_pool_waiter *first, ceni_followup *call)
 {
     ceni_grant grant;
     if (ceni_trust_needs_test(pool, true) || !ceni_idle_take_hinted_locked(pool, hint, &grant)) return false;
@@ -273,13 +273,13 @@ static bool pass_on_locked(cen_pool *pool, uint32_t hint, ceni_pool_waiter *firs
 }
 
 /* The first is to be handed something. True if it was, and the next may be due. */
-static bool serve_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
+static bool serve_first_locked(cen_pool *pool, uint32_t hint, ceni_followup *call)
 {
-    ceni_line *line = pool->line;
-    ceni_pool_waiter *first = ceni_line_first_locked(line);
+    ceni_waiters *line = pool->line;
+    ceni_pool_waiter *first = ceni_waiters_first_locked(line);
     bool pending = first->pending;
     if (pending && pass_on_locked(pool, hint, first, call)) return false;
-    ceni_line_mark_locked(line, 0, CENI_CTL_READY); /* before the look */
+    ceni_waiters_mark_locked(line, 0, CENI_CTL_READY); /* before the look */
     ceni_grant grant = {.slot = NULL};
     bool found = find_for_first_locked(pool, hint, &grant, call);
     /* A thread can also be handed a place, and opens the object itself. */
@@ -298,29 +298,29 @@ static bool serve_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
 
 /* Something is there for the first, but it has waited for so long, as others before it, that it is sent away. What is
  * there stays for the next. */
-static bool shed_first_locked(cen_pool *pool, ceni_call *call)
+static bool shed_first_locked(cen_pool *pool, ceni_followup *call)
 {
     if (!(may_open_locked(pool) || ceni_idle_any_locked(pool)) || !ceni_shedding_is_due_locked(pool, call))
         return false;
     pool->tally.shed++;
     call->status = CEN_OVERLOAD;
-    ceni_line_drop_first_locked(pool, CENI_WAIT_SHED, call);
+    ceni_waiters_drop_first_locked(pool, CENI_WAIT_SHED, call);
     return true;
 }
 
 /* One step; true if the next in line may be due another. */
-static bool pump_first_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
+static bool pump_first_locked(cen_pool *pool, uint32_t hint, ceni_followup *call)
 {
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     uint64_t ctl = ctl_locked(line);
-    ceni_pool_waiter *first = ceni_line_first_locked(line);
+    ceni_pool_waiter *first = ceni_waiters_first_locked(line);
     if (!first || (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) || pool->paused) return false;
     ceni_pool_waiter *vain = ceni_opening_vain_waiter_locked(pool);
     if (vain) {
         pool->tally.failed++;
         call->status = pool->gate.last.status;
         vain->code = pool->gate.last.code;
-        ceni_line_drop_locked(pool, vain, CENI_WAIT_REFUSED, call);
+        ceni_waiters_drop_locked(pool, vain, CENI_WAIT_REFUSED, call);
         return true;
     }
     if (pool->options.shed_target_ns != CEN_OFF && shed_first_locked(pool, call)) return true;
@@ -334,7 +334,7 @@ enum { MOST_TOLD = 16 }; /* without dropping the lock */
 
 /* The hint is for the first step only: whoever has removed a first, who may have been the heir and left others, looks for
  * all. */
-void ceni_line_pump_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
+void ceni_waiters_pump_locked(cen_pool *pool, uint32_t hint, ceni_followup *call)
 {
     for (bool next = true; next; hint = ceni_planted(shed_heir_is_forgotten) ? hint : CENI_NO_INDEX) {
         call->more = call->pending_count >= MOST_TOLD || call->thread_count == 2; /* the lock is to be dropped first */
@@ -345,12 +345,12 @@ void ceni_line_pump_locked(cen_pool *pool, uint32_t hint, ceni_call *call)
 }
 
 /* Behind others nothing has become due on its account, unless there may be an opening or a test for each. */
-void ceni_line_joined_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_call *call)
+void ceni_waiters_joined_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_followup *call)
 {
     bool due =
-        ceni_line_first_locked(pool->line) == waiter || may_open_locked(pool) || ceni_trust_needs_test(pool, true);
+        ceni_waiters_first_locked(pool->line) == waiter || may_open_locked(pool) || ceni_trust_needs_test(pool, true);
     if (due) {
-        ceni_line_pump_locked(pool, CENI_NO_INDEX, call);
+        ceni_waiters_pump_locked(pool, CENI_NO_INDEX, call);
         return;
     }
     ceni_chores_plan_locked(pool, call);
@@ -367,9 +367,9 @@ static void deliver_all(ceni_pool_waiter *waiter)
 }
 
 /* Jobs that are to run on this thread run when all else has been done. */
-void ceni_line_make_call(ceni_line *line, uint64_t pool_id, cen_pool *pool, const ceni_call *call)
+void ceni_waiters_follow_up(ceni_waiters *line, uint64_t pool_id, cen_pool *pool, const ceni_followup *call)
 {
-    ceni_inline here;
+    ceni_inline_run here;
     ceni_inline_begin(&here);
     for (unsigned i = 0; i < call->thread_count && !ceni_planted(grant_without_wake); i++)
         ceni_futex_wake(call->threads[i], 1);
@@ -380,23 +380,23 @@ void ceni_line_make_call(ceni_line *line, uint64_t pool_id, cen_pool *pool, cons
     if (call->hire) ceni_hand_hire(pool, call->hire);
     if (call->hire_close) ceni_hand_hire_closers(pool, call->hire_close);
     if (call->shed_begins || call->shed_ended) ceni_shedding_tell(pool, call);
-    if (call->more) ceni_line_tend(line, pool_id, CENI_NO_INDEX);
+    if (call->more) ceni_waiters_tend(line, pool_id, CENI_NO_INDEX);
     ceni_inline_end(&here);
 }
 
-void ceni_line_tend(ceni_line *line, uint64_t pool_id, uint32_t hint)
+void ceni_waiters_tend(ceni_waiters *line, uint64_t pool_id, uint32_t hint)
 {
-    ceni_inline here;
+    ceni_inline_run here;
     ceni_inline_begin(&here);
     for (bool more = true; more; hint = CENI_NO_INDEX) {
-        ceni_call call = {.more = false};
-        ceni_line_lock(line);
+        ceni_followup call = {.more = false};
+        ceni_waiters_lock(line);
         cen_pool *pool = line->pool_id == pool_id ? line->pool : NULL; /* it may be gone, and this another's line */
-        if (pool) ceni_line_pump_locked(pool, hint, &call);
-        ceni_line_unlock(line);
+        if (pool) ceni_waiters_pump_locked(pool, hint, &call);
+        ceni_waiters_unlock(line);
         more = call.more;
         call.more = false;
-        ceni_line_make_call(line, pool_id, pool, &call);
+        ceni_waiters_follow_up(line, pool_id, pool, &call);
     }
     ceni_inline_end(&here);
 }
@@ -422,22 +422,22 @@ enum {
  * else is always ready to run. Measured: see docs/internals/handoff.md. */
 enum { PACE_WIDE_NS = 300000, PACE_NARROW_NS = 1000000 };
 
-void ceni_line_pace(ceni_line *line, int64_t max_barging_ns, uint32_t max)
+void ceni_waiters_pace(ceni_waiters *line, int64_t max_barging_ns, uint32_t max)
 {
     ceni_store_relaxed(&line->max_barging_ns, max_barging_ns); /* a setting; carries nothing */
     /* likewise; carries nothing */
     ceni_store_relaxed(&line->pace_ns, max > ceni_cpu_count() ? PACE_WIDE_NS : PACE_NARROW_NS);
 }
 
-static int64_t pace_for(const ceni_line *line, int64_t cycle_ns)
+static int64_t pace_for(const ceni_waiters *line, int64_t cycle_ns)
 {
-    int64_t pace = ceni_load_relaxed(&((ceni_line *)(uintptr_t)line)->pace_ns); /* a setting; carries nothing */
+    int64_t pace = ceni_load_relaxed(&((ceni_waiters *)(uintptr_t)line)->pace_ns); /* a setting; carries nothing */
     if (cycle_ns >= HOLDS_LONGER_NS) return 0;
     return cycle_ns >= HOLDS_LONG_NS ? pace / 2 : pace;
 }
 
 /* Whether the first in line has waited for its bound, as far as this giver, who looks now and then, can tell. */
-static bool hand_over_is_due(ceni_line *line, uint32_t mark)
+static bool hand_over_is_due(ceni_waiters *line, uint32_t mark)
 {
     ceni_pool_own *own = ceni_pool_own_get();
     if (ceni_give_counted(own, mark)) return false;
@@ -460,58 +460,58 @@ static bool hand_over_is_due(ceni_line *line, uint32_t mark)
 }
 
 /* Never waits for the lock: whoever has it serves the line. */
-static void hand_over(ceni_line *line, uint64_t pool_id, uint32_t hint)
+static void hand_over(ceni_waiters *line, uint64_t pool_id, uint32_t hint)
 {
     if (!ceni_mutex_try_lock(&line->mutex, CENI_RANK_POOL)) return;
-    ceni_call call = {.more = false};
+    ceni_followup call = {.more = false};
     ceni_grant grant;
     cen_pool *pool = line->pool_id == pool_id ? line->pool : NULL;
-    bool open = pool && !pool->paused && ceni_line_first_locked(line) &&
+    bool open = pool && !pool->paused && ceni_waiters_first_locked(line) &&
                 !(ctl_locked(line) & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS));
     if (open && pool->options.shed_target_ns != CEN_OFF) { /* the pump asks whether it is to be served at all */
-        ceni_line_mark_locked(line, 0, CENI_CTL_READY);
-        ceni_line_pump_locked(pool, hint, &call);
+        ceni_waiters_mark_locked(line, 0, CENI_CTL_READY);
+        ceni_waiters_pump_locked(pool, hint, &call);
     } else if (open && find_for_first_locked(pool, hint, &grant, &call)) {
-        grant_locked(pool, ceni_line_first_locked(line), &grant, ceni_clock_now(), &call);
-        ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+        grant_locked(pool, ceni_waiters_first_locked(line), &grant, ceni_clock_now(), &call);
+        ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
     }
-    ceni_line_unlock(line);
-    ceni_line_make_call(line, pool_id, pool, &call);
+    ceni_waiters_unlock(line);
+    ceni_waiters_follow_up(line, pool_id, pool, &call);
 }
 
-cen_status ceni_line_heed(ceni_line *line, uint64_t pool_id, uint64_t ctl, uint32_t index, uint64_t generation)
+cen_status ceni_waiters_heed(ceni_waiters *line, uint64_t pool_id, uint64_t ctl, uint32_t index, uint64_t generation)
 {
     if (ctl & (CENI_CTL_CLOSED | CENI_CTL_SURPLUS)) {
         if (ceni_pool_retire(line, pool_id, index, generation)) return CEN_OK;
         ctl = ceni_load_seq_cst(&line->ctl); /* [L4] what was marked is gone, and somebody may have joined meanwhile */
     }
     if (ctl < CENI_CTL_ONE) return CEN_OK;
-    if ((ctl & CENI_CTL_READY) || !(ctl & CENI_CTL_HEIR)) ceni_line_tend(line, pool_id, index);
+    if ((ctl & CENI_CTL_READY) || !(ctl & CENI_CTL_HEIR)) ceni_waiters_tend(line, pool_id, index);
     else if (hand_over_is_due(line, (uint32_t)pool_id)) hand_over(line, pool_id, index);
     return CEN_OK;
 }
 
 /* A place became free. No give will ask for the bound on account of it, so whoever frees it does. */
-void ceni_line_hurry_locked(cen_pool *pool)
+void ceni_waiters_hurry_locked(cen_pool *pool)
 {
-    ceni_pool_waiter *first = ceni_line_first_locked(pool->line);
+    ceni_pool_waiter *first = ceni_waiters_first_locked(pool->line);
     bool called = ctl_locked(pool->line) & CENI_CTL_HEIR;
     if (first && called && ceni_clock_now() - first->since >= ceni_setting(&pool->max_barging_ns))
-        ceni_line_mark_locked(pool->line, 0, CENI_CTL_READY);
+        ceni_waiters_mark_locked(pool->line, 0, CENI_CTL_READY);
 }
 
 /* ---- Joining and leaving ------------------------------------------------------------------ */
 
-bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now)
+bool ceni_waiters_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now)
 {
-    ceni_line *line = pool->line;
-    if (!ceni_line_first_locked(line)) ceni_pace_begin_locked(pool, now);
+    ceni_waiters *line = pool->line;
+    if (!ceni_waiters_first_locked(line)) ceni_pace_begin_locked(pool, now);
     waiter->since = now;
     waiter->came = ceni_pool_moment(pool, now);
     waiter->cpu = ceni_cpu_current();
     waiter->failed_before = pool->gate.failed;
     ceni_turn_push_locked(pool, waiter);
-    bool first = ceni_line_first_locked(line) == waiter;
+    bool first = ceni_waiters_first_locked(line) == waiter;
     pool->tally.waited++;
     uint64_t ctl = ctl_locked(line) + CENI_CTL_ONE;
     if (first) show_first_locked(line, waiter);
@@ -526,88 +526,88 @@ bool ceni_line_join_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t now
 }
 
 /* Takes it out, if it is still in line, and passes its role on; drops the lock. `count` NULL: it counts as cancelled. */
-static bool leave_locked(ceni_line *line, ceni_pool_waiter *waiter, uint64_t *count)
+static bool leave_locked(ceni_waiters *line, ceni_pool_waiter *waiter, uint64_t *count)
 {
-    ceni_call call = {.more = false};
+    ceni_followup call = {.more = false};
     bool in_line = ceni_list_linked(&waiter->link);
     cen_pool *pool = line->pool; /* if it is in line, its own */
     uint64_t id = line->pool_id;
     if (in_line) {
         int64_t now = ceni_clock_now();
-        bool first = ceni_line_first_locked(line) == waiter, served = count == &pool->tally.served;
+        bool first = ceni_waiters_first_locked(line) == waiter, served = count == &pool->tally.served;
         ceni_wait_ends_locked(pool, now - waiter->since);
         ++*(count ? count : &pool->tally.cancelled);
         if (served) ceni_tell_waited_locked(pool, waiter, now);
         if (served) ceni_pace_served_locked(pool, now);
         if (served) ceni_shedding_served_locked(pool, waiter, now, &call);
         remove_locked(pool, waiter, &call);
-        if (first && !ceni_planted(expired_first_keeps_role)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+        if (first && !ceni_planted(expired_first_keeps_role)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
     }
-    ceni_line_unlock(line);
-    ceni_line_make_call(line, id, pool, &call);
+    ceni_waiters_unlock(line);
+    ceni_waiters_follow_up(line, id, pool, &call);
     return in_line;
 }
 
-bool ceni_line_leave(cen_pool *pool, ceni_pool_waiter *waiter, uint64_t *count)
+bool ceni_waiters_leave(cen_pool *pool, ceni_pool_waiter *waiter, uint64_t *count)
 {
-    ceni_line_lock(pool->line);
+    ceni_waiters_lock(pool->line);
     return leave_locked(pool->line, waiter, count);
 }
 
-bool ceni_line_withdraw(ceni_line *line, ceni_pool_waiter *waiter)
+bool ceni_waiters_withdraw(ceni_waiters *line, ceni_pool_waiter *waiter)
 {
-    ceni_line_lock(line);
+    ceni_waiters_lock(line);
     return leave_locked(line, waiter, NULL) || ceni_planted(cancel_loses_the_object);
 }
 
-bool ceni_line_interrupt(cen_pool *pool, uint64_t holder)
+bool ceni_waiters_interrupt(cen_pool *pool, uint64_t holder)
 {
-    ceni_line *line = pool->line;
-    ceni_call call = {.more = false};
-    ceni_line_lock(line);
+    ceni_waiters *line = pool->line;
+    ceni_followup call = {.more = false};
+    ceni_waiters_lock(line);
     ceni_pool_waiter *found = ceni_turn_of_thread_locked(line, holder);
     if (found) {
-        bool first = ceni_line_first_locked(line) == found;
+        bool first = ceni_waiters_first_locked(line) == found;
         ceni_wait_ends_locked(pool, ceni_clock_now() - found->since);
         pool->tally.cancelled++;
         remove_locked(pool, found, &call);
         tell(found, CENI_WAIT_INTERRUPTED, &call);
-        if (first && !ceni_planted(interrupted_first_keeps_role)) ceni_line_pump_locked(pool, CENI_NO_INDEX, &call);
+        if (first && !ceni_planted(interrupted_first_keeps_role)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
     }
     uint64_t id = pool->id;
-    ceni_line_unlock(line);
-    ceni_line_make_call(line, id, pool, &call);
+    ceni_waiters_unlock(line);
+    ceni_waiters_follow_up(line, id, pool, &call);
     return found != NULL;
 }
 
-bool ceni_line_ready(cen_pool *pool, ceni_pool_waiter *waiter, bool *glances)
+bool ceni_waiters_ready(cen_pool *pool, ceni_pool_waiter *waiter, bool *glances)
 {
-    ceni_call call = {.more = false};
-    ceni_line_lock(pool->line);
-    bool first = ceni_line_first_locked(pool->line) == waiter;
-    if (first) ceni_line_mark_locked(pool->line, 0, CENI_CTL_READY);
+    ceni_followup call = {.more = false};
+    ceni_waiters_lock(pool->line);
+    bool first = ceni_waiters_first_locked(pool->line) == waiter;
+    if (first) ceni_waiters_mark_locked(pool->line, 0, CENI_CTL_READY);
     if (first) ceni_chores_plan_locked(pool, &call);
-    *glances = !first && ceni_list_linked(&waiter->link) && ceni_line_first_is_pending_locked(pool->line);
-    ceni_line_unlock(pool->line);
-    ceni_line_make_call(pool->line, pool->id, pool, &call);
+    *glances = !first && ceni_list_linked(&waiter->link) && ceni_waiters_first_is_pending_locked(pool->line);
+    ceni_waiters_unlock(pool->line);
+    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
     return first;
 }
 
 /* One at a time, so that the lock is never held for long. */
-uint32_t ceni_line_send_away(cen_pool *pool)
+uint32_t ceni_waiters_send_away(cen_pool *pool)
 {
     uint32_t count = 0;
     for (bool more = true; more;) {
-        ceni_call call = {.status = CEN_CLOSED};
-        ceni_line_lock(pool->line);
-        more = ceni_line_first_locked(pool->line) != NULL;
+        ceni_followup call = {.status = CEN_CLOSED};
+        ceni_waiters_lock(pool->line);
+        more = ceni_waiters_first_locked(pool->line) != NULL;
         if (more) {
             pool->tally.sent_away++;
-            ceni_line_drop_first_locked(pool, CENI_WAIT_SENT_AWAY, &call);
+            ceni_waiters_drop_first_locked(pool, CENI_WAIT_SENT_AWAY, &call);
             count++;
         }
-        ceni_line_unlock(pool->line);
-        ceni_line_make_call(pool->line, pool->id, pool, &call);
+        ceni_waiters_unlock(pool->line);
+        ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
     }
     return count;
 }

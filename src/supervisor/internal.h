@@ -7,8 +7,8 @@
  * runs the state machine of a supervisor just now, one at a time; the agenda
  * has the children at which the steward is to look.
  */
-#ifndef CENI_SUPERVISOR_INSIDE_H
-#define CENI_SUPERVISOR_INSIDE_H
+#ifndef CENI_SUPERVISOR_INTERNAL_H
+#define CENI_SUPERVISOR_INTERNAL_H
 
 #include <cenote/supervisor.h>
 
@@ -42,12 +42,12 @@ typedef enum ceni_ending {
 /* Which calls of a tenure are under way. */
 enum { CENI_CALL_START = 1, CENI_CALL_STOP = 2, CENI_CALL_KILL = 4 };
 
-typedef struct ceni_child ceni_child;
+typedef struct ceni_child_record ceni_child_record;
 
 typedef struct ceni_tenure {
     /* fixed */
     cen_supervisor *supervisor;
-    ceni_child *child;
+    ceni_child_record *child;
     cen_child handle;
     cen_executor watcher; /* consumes the death */
 
@@ -90,7 +90,7 @@ typedef struct ceni_patron {
     cen_error error; /* status OK: it has started */
 } ceni_patron;
 
-struct ceni_child {
+struct ceni_child_record {
     /* fixed */
     cen_supervisor *supervisor;
     cen_child_options options; /* its name is the one below */
@@ -140,9 +140,9 @@ struct cen_supervisor {
     ceni_backoff_rule backoff;
     void (*listener)(void *argument, const cen_supervisor_event *event);
     void *argument;
-    ceni_child **initial;
+    ceni_child_record **initial;
     size_t initial_count;
-    ceni_entry entry;
+    ceni_directory_entry entry;
     char name[CENI_SUPERVISOR_NAME];
 
     /* under the lock of all supervisors, in house.c */
@@ -203,8 +203,8 @@ typedef struct ceni_out {
     cen_job *posts; /* chained by next */
     uint32_t count; /* of events, in order */
     cen_supervisor_event events[CENI_OUT_EVENTS];
-    cen_error errors[CENI_OUT_EVENTS];   /* the events' */
-    ceni_child *pinned[CENI_OUT_EVENTS]; /* likewise; or NULL */
+    cen_error errors[CENI_OUT_EVENTS];          /* the events' */
+    ceni_child_record *pinned[CENI_OUT_EVENTS]; /* likewise; or NULL */
     ceni_tenure *closing;
     cen_future *death; /* of closing, to be cancelled */
     cen_future *started;
@@ -222,7 +222,7 @@ static inline void ceni_supervisor_unlock(cen_supervisor *supervisor)
     ceni_mutex_unlock(&supervisor->mutex, CENI_RANK_SUPERVISOR);
 }
 
-#define CENI_CHILD_OF(field, pointer) CENI_LIST_ENTRY(pointer, ceni_child, field)
+#define CENI_CHILD_OF(field, pointer) CENI_LIST_ENTRY(pointer, ceni_child_record, field)
 
 /* house.c: all supervisors of the process */
 void ceni_house_enter(cen_supervisor *supervisor); /* gives it its id */
@@ -230,7 +230,7 @@ void ceni_house_leave(cen_supervisor *supervisor);
 ceni_tenure *ceni_house_find_and_lock(cen_child handle); /* NULL: it is over, and nothing is locked */
 
 /* supply.c: the allocator's calls */
-void ceni_dead_child_locked(ceni_child *child);
+void ceni_dead_child_locked(ceni_child_record *child);
 void ceni_dead_tenure_locked(ceni_tenure *tenure);
 void ceni_dead_free(const cen_allocator *allocator, ceni_dead *dead);
 /* true: it did, and the mutex was dropped meanwhile; needs a hand */
@@ -244,20 +244,20 @@ ceni_tenure *ceni_supply_take_tenure_locked(cen_supervisor *supervisor); /* NULL
 /* child.c: records */
 cen_status ceni_child_read(const cen_child_options *given, cen_child_options *options, cen_auto_stop auto_stop,
                            cen_error *error);
-ceni_child *ceni_child_make(cen_supervisor *supervisor, const cen_child_options *options, bool is_initial);
-cen_status ceni_child_list_locked(ceni_child *child, ceni_list *before, cen_error *error); /* EXISTS, FULL */
-ceni_child *ceni_child_find_locked(cen_supervisor *supervisor, const char *name);
-void ceni_child_forget_locked(ceni_child *child);
-void ceni_child_drop_locked(ceni_child *child);
+ceni_child_record *ceni_child_make(cen_supervisor *supervisor, const cen_child_options *options, bool is_initial);
+cen_status ceni_child_list_locked(ceni_child_record *child, ceni_list *before, cen_error *error); /* EXISTS, FULL */
+ceni_child_record *ceni_child_find_locked(cen_supervisor *supervisor, const char *name);
+void ceni_child_forget_locked(ceni_child_record *child);
+void ceni_child_drop_locked(ceni_child_record *child);
 void ceni_child_purge_locked(cen_supervisor *supervisor); /* those that are gone, when nobody walks any more */
-void ceni_child_set_locked(ceni_child *child, cen_child_state state);
-void ceni_child_set_fresh_locked(ceni_child *child, bool fresh);
-void ceni_child_due_locked(ceni_child *child, int64_t moment); /* 0: nothing is */
-void ceni_child_note_locked(ceni_child *child);                /* to the agenda */
+void ceni_child_set_locked(ceni_child_record *child, cen_child_state state);
+void ceni_child_set_fresh_locked(ceni_child_record *child, bool fresh);
+void ceni_child_due_locked(ceni_child_record *child, int64_t moment); /* 0: nothing is */
+void ceni_child_note_locked(ceni_child_record *child);                /* to the agenda */
 
 /* tenure.c: starts, their calls, and what is said of them */
-ceni_tenure *ceni_tenure_begin_locked(ceni_child *child, ceni_out *out); /* NULL: no memory */
-void ceni_tenure_ask_locked(ceni_tenure *tenure, ceni_out *out);         /* to end; when its start has returned */
+ceni_tenure *ceni_tenure_begin_locked(ceni_child_record *child, ceni_out *out); /* NULL: no memory */
+void ceni_tenure_ask_locked(ceni_tenure *tenure, ceni_out *out); /* to end; when its start has returned */
 void ceni_tenure_kill_locked(ceni_tenure *tenure, ceni_out *out);
 void ceni_tenure_unlist_locked(ceni_tenure *tenure);
 void ceni_tenure_drop_locked(ceni_tenure *tenure);   /* a hand */
@@ -268,21 +268,23 @@ bool ceni_tenure_is_over_locked(const ceni_tenure *tenure);
 bool ceni_machine_step_locked(cen_supervisor *supervisor, ceni_out *out);
 void ceni_machine_run_locked(cen_supervisor *supervisor);
 void ceni_machine_stop_locked(cen_supervisor *supervisor, const cen_error *why); /* NULL: it was asked to */
-void ceni_machine_end_locked(ceni_child *child, ceni_ending ending);
-bool ceni_machine_start_locked(ceni_child *child, ceni_out *out); /* false: memory is fetched first; come again */
-void ceni_machine_stop_child_locked(ceni_child *child, ceni_out *out);
-void ceni_machine_patron_locked(ceni_child *child, const cen_error *error); /* NULL: it has started */
+void ceni_machine_end_locked(ceni_child_record *child, ceni_ending ending);
+bool ceni_machine_start_locked(ceni_child_record *child,
+                               ceni_out *out); /* false: memory is fetched first; come again */
+void ceni_machine_stop_child_locked(ceni_child_record *child, ceni_out *out);
+void ceni_machine_patron_locked(ceni_child_record *child, const cen_error *error); /* NULL: it has started */
 
 /* order.c: what is done in order */
 bool ceni_order_step_locked(cen_supervisor *supervisor, ceni_out *out);
-void ceni_order_group_locked(ceni_child *dead); /* it, and who else its death concerns, is to be started again */
+void ceni_order_group_locked(ceni_child_record *dead); /* it, and who else its death concerns, is to be started again */
 
 /* steward.c */
 void ceni_steward_run(cen_job *job);
 bool ceni_steward_call_locked(cen_supervisor *supervisor); /* true: post it when the mutex is dropped */
 void ceni_steward_post(cen_supervisor *supervisor);
 void ceni_steward_unlock(cen_supervisor *supervisor); /* calls the steward, unlocks, posts */
-void ceni_pool_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child *child, const cen_error *error);
+void ceni_pool_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child_record *child,
+                            const cen_error *error);
 void ceni_pool_event_own_locked(ceni_out *out, cen_supervisor_event_kind kind, cen_supervisor *supervisor);
 void ceni_out_post(ceni_out *out, cen_job *job);
 void ceni_supervisor_drop_hand_and_unlock(cen_supervisor *supervisor, bool is_lost);

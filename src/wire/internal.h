@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the exchange have in common. */
-#ifndef CENI_WIRE_INSIDE_H
-#define CENI_WIRE_INSIDE_H
+#ifndef CENI_WIRE_INTERNAL_H
+#define CENI_WIRE_INTERNAL_H
 
 #include "base/plant.h"
 #include "port/port.h"
@@ -22,7 +22,7 @@ typedef struct ceni_blocked {
 
 enum { CENI_BLOCKED_AWAKE = 0, CENI_BLOCKED_ASLEEP, CENI_BLOCKED_DONE };
 
-/* Requests that are over, in their order: the links of ceni_asked. Points into itself. */
+/* Requests that are over, in their order: the links of ceni_sent. Points into itself. */
 typedef struct ceni_chain {
     ceni_list *first, **end;
 } ceni_chain;
@@ -87,14 +87,14 @@ static inline void ceni_exchange_enter(ceni_exchange *exchange)
 /* The connection has ended, by this call or before. Under the lock. */
 void ceni_exchange_break(ceni_exchange *exchange, ceni_after *after, const cen_error *cause);
 
-/* Those in the list, by the links of ceni_asked, were taken OUT and end so. Under the lock. Returns how many. */
+/* Those in the list, by the links of ceni_sent, were taken OUT and end so. Under the lock. Returns how many. */
 uint64_t ceni_exchange_end_all(ceni_exchange *exchange, ceni_after *after, ceni_list *over, cen_status status,
                                const cen_error *cause);
 
 /* A request was taken OUT. Under the lock. */
 static inline void ceni_exchange_count_out(ceni_exchange *exchange, cen_request *request)
 {
-    if (!ceni_asked_of(request)->blocked) exchange->asked--;
+    if (!ceni_sent_of(request)->blocked) exchange->asked--;
 }
 
 /* All that are in flight or wait end with the connection's cause. Under the lock. */
@@ -121,7 +121,7 @@ static inline void ceni_batch_close(ceni_exchange *exchange)
 /* The connection has ended, and what is not written never will be. Under the lock. */
 void ceni_batch_forget(ceni_exchange *exchange);
 
-/* ---- ask.c ----------------------------------------------------------------------------------- */
+/* ---- requests.c ----------------------------------------------------------------------------------- */
 
 /* Lets those in who wait, as long as there is room. Under the lock, which it may drop meanwhile. */
 void ceni_exchange_admit(ceni_exchange *exchange, ceni_after *after);
@@ -132,7 +132,7 @@ void ceni_exchange_date(ceni_exchange *exchange);
 /* Gives a request up; for its future. */
 bool ceni_exchange_withdraw(cen_future *future);
 
-/* Whether it may be asked; if not, ask.c says why. */
+/* Whether it may be asked; if not, requests.c says why. */
 static inline bool ceni_request_is_sound(const ceni_exchange *exchange, const cen_request *request)
 {
     return request && (request->payload || !request->size) && request->size <= exchange->wire.max_payload &&
@@ -142,7 +142,7 @@ static inline bool ceni_request_is_sound(const ceni_exchange *exchange, const ce
 /* The timer is made ready where it enters the wheel, link and id where they are used. */
 static inline void ceni_request_make_ready(cen_request *request, ceni_blocked *blocked, int64_t moment)
 {
-    ceni_asked *asked = ceni_asked_of(request);
+    ceni_sent *asked = ceni_sent_of(request);
     asked->place = CENI_PLACE_OUT;
     asked->is_allocated = asked->is_answered = false;
     asked->blocked = blocked;

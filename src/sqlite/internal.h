@@ -2,8 +2,8 @@
 /*
  * What the files of this room share: the state that a pool has, and a connection's own.
  */
-#ifndef CENI_SQLITE_INSIDE_H
-#define CENI_SQLITE_INSIDE_H
+#ifndef CENI_SQLITE_INTERNAL_H
+#define CENI_SQLITE_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -12,8 +12,8 @@
  * is put in and taken out with both held, so that whoever holds either finds
  * it in all places or in none of that lock's. Memory is asked for and given back with neither.
  */
-#ifndef CENI_REGISTRY_INSIDE_H
-#define CENI_REGISTRY_INSIDE_H
+#ifndef CENI_REGISTRY_INTERNAL_H
+#define CENI_REGISTRY_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -211,7 +211,7 @@ struct cen_registry {
     void (*release)(void *argument, void *value);
     void *argument;
     char name[CENI_REGISTRY_NAME];
-    ceni_entry entry; /* the directory's */
+    ceni_directory_entry entry; /* the directory's */
     /* readers, atomically; written under the mutex */
     _Atomic(ceni_buckets *) buckets;
     /* any thread, atomically */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the actor share. Nobody else includes this. */
-#ifndef CENI_ACTOR_INSIDE_H
-#define CENI_ACTOR_INSIDE_H
+#ifndef CENI_ACTOR_INTERNAL_H
+#define CENI_ACTOR_INTERNAL_H
 
 #include <cenote/actor.h>
 
@@ -54,15 +54,15 @@ struct cen_actor {
     uint32_t batch;
     int64_t slow_ns; /* 0: there is no watchdog */
     const cen_allocator *allocator;
-    ceni_entry entry;
+    ceni_directory_entry entry;
     char name[CENI_ACTOR_NAME];
 
     /* any thread, atomically: those who send */
-    _Alignas(CENI_LINE) _Atomic uintptr_t head; /* SLEEPS, EMPTY, or the job sent last */
-    _Atomic uint64_t gate;                      /* CLOSED, DROP, and how many were let in */
+    _Alignas(CENI_CACHE_LINE) _Atomic uintptr_t head; /* SLEEPS, EMPTY, or the job sent last */
+    _Atomic uint64_t gate;                            /* CLOSED, DROP, and how many were let in */
 
     /* the turn's alone; passed on by head and the executor */
-    _Alignas(CENI_LINE) cen_job turn;
+    _Alignas(CENI_CACHE_LINE) cen_job turn;
     cen_job *ready;          /* taken from head, in order */
     cen_message *unanswered; /* is being handled, was asked, and is neither answered nor kept */
     uint64_t number;         /* of what is being watched */

@@ -5,8 +5,8 @@
  *     site     where requests go and how: options that were read once; never changes, shared by handles and loops
  *     record   what belongs to one handle of a pool
  */
-#ifndef CENI_CURL_INSIDE_H
-#define CENI_CURL_INSIDE_H
+#ifndef CENI_CURL_INTERNAL_H
+#define CENI_CURL_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -5,8 +5,8 @@
  * Order table
  * [I1] call | load of idle, after a push | seq_cst | I2 in idle.c | that somebody sleeps, or searches | both look away (P1 in idle.c)
  */
-#ifndef CENI_CREW_INSIDE_H
-#define CENI_CREW_INSIDE_H
+#ifndef CENI_CREW_INTERNAL_H
+#define CENI_CREW_INTERNAL_H
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ struct ceni_worker {
     ceni_deque deque;
 
     /* its own thread's */
-    _Alignas(CENI_LINE) ceni_core *core;
+    _Alignas(CENI_CACHE_LINE) ceni_core *core;
     const cen_observer *observer; /* the crew's; NULL: it wants to know nothing of steps */
     uint32_t number;
     uint32_t turn;        /* jobs that it looks for before it looks into the injector first */
@@ -129,7 +129,7 @@ struct ceni_worker {
     uint64_t seen;      /* `watch` when somebody looked last ... */
     int64_t seen_since; /* ... and when that was first seen, on the runtime's clock */
 
-    _Alignas(CENI_LINE) _Atomic uint32_t word; /* any thread, atomically */
+    _Alignas(CENI_CACHE_LINE) _Atomic uint32_t word; /* any thread, atomically */
 };
 
 /* ---- The crew ---------------------------------------------------------------------------------- */
@@ -145,8 +145,8 @@ enum { CENI_SUSPENDED_LISTS = 8 };
 #endif
 
 typedef struct ceni_suspended {
-    _Alignas(CENI_LINE) ceni_mutex mutex; /* of rank SUSPENDED */
-    ceni_list tasks;                      /* under the mutex */
+    _Alignas(CENI_CACHE_LINE) ceni_mutex mutex; /* of rank SUSPENDED */
+    ceni_list tasks;                            /* under the mutex */
 } ceni_suspended;
 
 /* All that a process has of a crew; the child of a fork has another. */
@@ -161,20 +161,21 @@ struct ceni_core {
     ceni_injector injector;
     _Atomic(ceni_worker *) *workers; /* max of them; NULL: never used */
 
-    _Alignas(CENI_LINE) _Atomic uint32_t idle; /* see idle.c */
+    _Alignas(CENI_CACHE_LINE) _Atomic uint32_t idle; /* see idle.c */
 
     ceni_suspended suspended[CENI_SUSPENDED_LISTS]; /* see suspend.c */
 
     /* read by all, written seldom */
-    _Alignas(CENI_LINE) _Atomic uint32_t seats; /* workers below this number have been used; grows under the mutex */
-    _Atomic uint32_t workers_guess;             /* target, for who guesses; written under the mutex */
-    _Atomic uint32_t surplus;                   /* not 0: more are active than should be; written under the mutex */
-    _Atomic uint32_t ticks;                     /* that were due; its alarm writes */
-    _Atomic uint32_t closing;                   /* 0, or a cen_stop; written under the mutex */
+    _Alignas(
+        CENI_CACHE_LINE) _Atomic uint32_t seats; /* workers below this number have been used; grows under the mutex */
+    _Atomic uint32_t workers_guess;              /* target, for who guesses; written under the mutex */
+    _Atomic uint32_t surplus;                    /* not 0: more are active than should be; written under the mutex */
+    _Atomic uint32_t ticks;                      /* that were due; its alarm writes */
+    _Atomic uint32_t closing;                    /* 0, or a cen_stop; written under the mutex */
     _Atomic uint64_t slow_count;
 
     /* under the mutex, of rank CREW */
-    _Alignas(CENI_LINE) ceni_mutex mutex;
+    _Alignas(CENI_CACHE_LINE) ceni_mutex mutex;
     uint32_t target, min; /* as asked for; at most target stay without work */
     uint32_t threads;     /* from before the start to the departure */
     uint32_t active;      /* of these, neither parked nor blocked */
@@ -209,7 +210,7 @@ struct cen_crew {
     char name[CENI_CREW_NAME];
     uint32_t *cpus;
     size_t cpu_count;
-    ceni_entry entry;
+    ceni_directory_entry entry;
 
     _Atomic(ceni_core *) core; /* this process'; set once in each process */
 };
@@ -308,11 +309,11 @@ void ceni_task_over_elsewhere(ceni_core *core, cen_task *task, cen_status status
 /* a stop drops it, and its future was cancelled; likewise */
 void ceni_task_over_suspended(ceni_core *core, cen_task *task);
 
-/* ask.c: a task is asked to end; the alarm of its deadline. */
-void ceni_task_ask(cen_task *task, cen_status why);
-bool ceni_task_is_asked(cen_task *task);  /* after its state was set */
-void ceni_task_cut_short(cen_task *task); /* it is ASKING, by the caller's doing; the last touch */
-void ceni_task_go_on(cen_task *task);     /* it waited, and is the caller's; the last touch */
+/* stop_request.c: a task is asked to end; the alarm of its deadline. */
+void ceni_task_request_stop(cen_task *task, cen_status why);
+bool ceni_task_stop_is_requested(cen_task *task); /* after its state was set */
+void ceni_task_cut_short(cen_task *task);         /* it is ASKING, by the caller's doing; the last touch */
+void ceni_task_go_on(cen_task *task);             /* it waited, and is the caller's; the last touch */
 cen_status ceni_task_set_alarm(ceni_core *core, cen_task *task);
 void ceni_task_unset_alarm(ceni_core *core, cen_task *task);
 

@@ -6,13 +6,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "pool/inside.h"
+#include "pool/internal.h"
 #include "unit/pool/pools.h"
 
 enum { MANY = 200 };
 
 static cen_pool *pools[MANY];
-static ceni_line *lines[MANY];
+static ceni_waiters *lines[MANY];
 
 static void use(cen_pool *pool, int number)
 {
@@ -38,11 +38,11 @@ static void free_all(void)
 
 static int by_address(const void *a, const void *b)
 {
-    uintptr_t left = (uintptr_t) * (ceni_line *const *)a, right = (uintptr_t) * (ceni_line *const *)b;
+    uintptr_t left = (uintptr_t) * (ceni_waiters *const *)a, right = (uintptr_t) * (ceni_waiters *const *)b;
     return (left > right) - (left < right);
 }
 
-static void sort_lines(ceni_line **out)
+static void sort_lines(ceni_waiters **out)
 {
     for (int i = 0; i < MANY; i++) out[i] = pools[i]->line;
     qsort(out, MANY, sizeof out[0], by_address);
@@ -60,7 +60,7 @@ TEST(two_hundred_pools_live_side_by_side_each_with_its_own_line)
 
 TEST(lines_are_lent_again_and_no_more_are_made_than_there_were_pools_at_a_time)
 {
-    ceni_line *again[MANY];
+    ceni_waiters *again[MANY];
     make_all();
     sort_lines(lines);
     free_all();
@@ -77,7 +77,7 @@ TEST(a_place_in_the_middle_is_lent_again_while_the_others_live)
 {
     make_all();
     for (int i = 0; i < MANY; i += 3) {
-        ceni_line *line = pools[i]->line;
+        ceni_waiters *line = pools[i]->line;
         free_pool(pools[i]);
         pools[i] = make_pool(.max = 1);
         expect(pools[i]->line == line); /* the lowest that is free */
@@ -90,7 +90,7 @@ TEST(a_place_in_the_middle_is_lent_again_while_the_others_live)
 TEST(the_line_of_a_freed_pool_is_not_lent_while_something_of_it_is_out)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
-    ceni_line *line = pool->line;
+    ceni_waiters *line = pool->line;
     cen_lease late = take_now(pool);
     free_pool(pool);
     make_all();
@@ -108,7 +108,7 @@ TEST(a_line_that_was_closed_or_had_a_surplus_is_as_new_for_the_next_pool)
 {
     for (int i = 0; i < 6; i++) {
         cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 3, .max_barging_ns = i % 2 ? CEN_NONE : 5), 3);
-        ceni_line *line = pool->line;
+        ceni_waiters *line = pool->line;
         cen_lease leases[3] = {take_now(pool), take_now(pool), take_now(pool)}, none;
         expect_equal(cen_pool_take(pool, cen_in_us(10), &none, NULL), CEN_TIMEOUT);
         expect_equal(cen_pool_resize(pool, 1, NULL), CEN_OK);
