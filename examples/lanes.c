@@ -53,7 +53,7 @@ static void submit_heavy(cen_task *task)
     cen_task_init(task, compute);
     task->name = "heavy";
     while (cen_lanes_submit(lanes, CEN_PRIORITY_LOW, task, (cen_deadline){0}, &error) != CEN_OK) {
-        assert(error.status == CEN_FULL && error.rule == CEN_RULE_MAX_TASKS);
+        assert(error.status == CEN_FULL && error.cause == CEN_CAUSE_LANE_FULL);
         assert(error.current == HEAVY_AT_A_TIME && error.max == HEAVY_AT_A_TIME && error.retry_after_ns > 0);
         if (refused++ == 0) printf("the first refusal: %s\n", error.text);
         sleep_for(error.retry_after_ns);

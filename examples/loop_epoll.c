@@ -265,8 +265,8 @@ static void on_burst(cen_take_op *take)
 {
     if (((request *)take)->number < REQUESTS) on_ready(take);
     else
-        full += expect_that(take->future.status == CEN_FULL && take->rule == CEN_RULE_MAX_WAITERS,
-                            "max_waiters is the rule");
+        full +=
+            expect_that(take->future.status == CEN_FULL && take->cause == CEN_CAUSE_QUEUE_FULL, "the queue is full");
 }
 
 static void burst(void)

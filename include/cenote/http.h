@@ -133,7 +133,7 @@ typedef struct cen_http_reply {
 
 /* Asks, and returns; the request need not stay. The future, which was made ready, is done with OK and the reply, which is to be
  * freed, whatever the server answered; or with TIMEOUT, LOST (the connection ended), FULL (the body is too large; or, with the
- * error's rule MAX_WAITERS, too many wait), EMPTY (no connection is up, and none may be waited for), CLOSED, NO_MEMORY, DRIVER
+ * error's cause QUEUE_FULL, too many wait), EMPTY (no connection is up, and none may be waited for), CLOSED, NO_MEMORY, DRIVER
  * (curl could not do it; code is its number). cen_future_cancel is exact: after true nothing is told, a stream that was begun is
  * reset within some 50 ms, and one that waits for room leaves the line within a second.
  * Errors: INVALID, MISUSE (the future is not ready), NO_MEMORY, FORKED: then nothing was asked, and nothing is told. */

@@ -10,7 +10,7 @@
  *
  *     cen_task_init(&read->task, begin);
  *     if (cen_lanes_submit(lanes, CEN_PRIORITY_HIGH, &read->task, cen_in_ms(50), &error) != CEN_OK)
- *         try_elsewhere(error.text, error.rule, error.retry_after_ns);
+ *         try_elsewhere(error.text, error.cause, error.retry_after_ns);
  *     // ...
  *     cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(5), &report, NULL);
  *     cen_lanes_free(lanes);
@@ -98,10 +98,10 @@ CEN_API cen_status cen_lanes_new(const cen_lanes_options *options, cen_lanes **o
  * and nothing is refused on account of it.
  *
  * Errors, after which the task is the caller's and as it was. Refused are, by the first of these rules that applies
- * (error->rule, with an estimate of when to try again in error->retry_after_ns):
- *   OVERLOAD  it would most likely begin too late (CEN_RULE_DEADLINE): never in a lane that has a worker free for it
- *   FULL      so many of the lane are admitted (CEN_RULE_MAX_TASKS; error->current and error->max)
- *   FULL      so many of all lanes are (CEN_RULE_MAX_TOTAL; likewise)
+ * (error->cause, with an estimate of when to try again in error->retry_after_ns):
+ *   OVERLOAD  it would most likely begin too late (CEN_CAUSE_LATE): never in a lane that has a worker free for it
+ *   FULL      so many of the lane are admitted (CEN_CAUSE_LANE_FULL; error->current and error->max)
+ *   FULL      so many of all lanes are (CEN_CAUSE_ALL_LANES_FULL; likewise)
  * and further TIMEOUT (the deadline has passed), INVALID (NULL, or there is no such lane), MISUSE (the task is in a
  * lane already), and those of cen_crew_submit. Of these CLOSED: once the lanes are stopped to drain, only a task may
  * submit to its own lane. */

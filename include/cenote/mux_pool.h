@@ -159,7 +159,7 @@ CEN_API cen_status cen_mux_pool_free(cen_mux_pool *pool);
 
 /* Routes the request, sends it, waits for its reply, and tells the router how it went. `pick` as for a route, NULL: no wish. The
  * request's deadline is for all of it, waiting for a connection included; its payload must stay until this returns.
- * Errors: EMPTY (no connection is up), FULL (all are full; or too many wait: error->rule is MAX_WAITERS), TIMEOUT, CLOSED, and
+ * Errors: EMPTY (no connection is up), FULL (all are full; or too many wait: error->cause is QUEUE_FULL), TIMEOUT, CLOSED, and
  * those of cen_mux_request. */
 CEN_API cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_pick *pick, cen_request *request,
                                         cen_error *error);

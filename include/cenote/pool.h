@@ -279,7 +279,7 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
  * options.refuse_late), INTERRUPTED, MISUSE (it would have
  * to wait or to open an object, inside a call that the pool itself made; or
  * options.on_self_wait). The text of TIMEOUT says why: see cen_pool_explain. One
- * that was refused has error->rule and error->retry_after_ns, and, of max_waiters, error->current and error->max. */
+ * that was refused has error->cause and error->retry_after_ns, and, of max_waiters, error->current and error->max. */
 #define cen_pool_take(pool, deadline, out, error) cen_pool_take_at((pool), (deadline), (out), (error), CEN_HERE)
 CEN_API cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error,
                                     const char *where);
@@ -664,7 +664,7 @@ typedef struct cen_pool_stats {
     /* takes that found no object and did not wait: cen_pool_try_take (EMPTY), CEN_NOW (TIMEOUT), a deadline that
      * passed, a stop token that was set or an interrupt that came during a health check before the wait */
     uint64_t missed;
-    /* takes that did not wait: told what the last opening said (CEN_RULE_BREAKER) */
+    /* takes that did not wait: told what the last opening said (CEN_CAUSE_BREAKER_OPEN) */
     uint64_t refused_breaker;
 } cen_pool_stats;
 

@@ -39,8 +39,8 @@ typedef struct cen_take_op {
     cen_future future;
     cen_lease lease;
     cen_priority priority;
-    /* why it was refused, and when to try again, if a rule did */
-    cen_rule rule;
+    /* why it was refused, and when to try again, if it was */
+    cen_cause cause;
     int64_t retry_after_ns;
     /* cenote's */
     void (*done_)(struct cen_take_op *take);

@@ -187,7 +187,7 @@ typedef struct cen_route {
 
 /* Picks a member that has room and counts a use of it. If there is none, or others wait already, waits for one until the
  * deadline, in the order in which they came; CEN_DEFAULT: options.default_deadline of the router.
- * Errors: EMPTY (CEN_NOW, and none is up), FULL (CEN_NOW, and all are full; or the backlog is: error->rule says MAX_WAITERS),
+ * Errors: EMPTY (CEN_NOW, and none is up), FULL (CEN_NOW, and all are full; or the backlog is: error->cause says QUEUE_FULL),
  * TIMEOUT, CLOSED, FORKED, INVALID, MISUSE (it would have to wait, in a read section). */
 CEN_API CEN_DIRECT_ cen_status cen_router_route(cen_router *router, const cen_pick *pick, cen_deadline deadline,
                                                 cen_route *out, cen_error *error);

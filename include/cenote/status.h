@@ -63,16 +63,22 @@ typedef enum cen_status {
 #undef CEN_STATUS_ENUM_
 } cen_status;
 
-/* Which rule refused, where something is refused because there is too much of it. */
-typedef enum cen_rule {
-    CEN_RULE_NONE = 0,
-    CEN_RULE_MAX_WAITERS, /* so many wait already */
-    CEN_RULE_BREAKER,     /* nothing can be opened, and nothing else will come */
-    CEN_RULE_DEADLINE,    /* it would most likely be served too late for its own deadline */
-    CEN_RULE_SHED,        /* those who wait have waited for too long, for too long a time */
-    CEN_RULE_MAX_TASKS,   /* so many tasks of this kind are there already */
-    CEN_RULE_MAX_TOTAL,   /* so many in all */
-} cen_rule;
+/* Why an operation was refused or failed: what a program decides by. The text of an error says the same to people, and no
+ * program should read it. One list: number, name, word. New causes are appended, never renumbered. */
+#define CEN_CAUSE_LIST(X) \
+    X(0, NONE, "none")                     /* not known, or the status says it all */ \
+    X(1, QUEUE_FULL, "queue_full")         /* as many wait as may: max_waiters */ \
+    X(2, BREAKER_OPEN, "breaker_open")     /* opening fails, and the circuit breaker is open or half-open */ \
+    X(3, LATE, "late")                     /* it would most likely be served after its deadline: refuse_late */ \
+    X(4, SHED, "shed")                     /* load shedding: waits have been too long for too long */ \
+    X(5, LANE_FULL, "lane_full")           /* as many tasks of this lane are admitted as may be: max_tasks */ \
+    X(6, ALL_LANES_FULL, "all_lanes_full") /* as many of all lanes: max_total */
+
+typedef enum cen_cause {
+#define CEN_CAUSE_ENUM_(code, name, word) CEN_CAUSE_##name = code,
+    CEN_CAUSE_LIST(CEN_CAUSE_ENUM_)
+#undef CEN_CAUSE_ENUM_
+} cen_cause;
 
 #define CEN_ERROR_TEXT_SIZE 480
 
@@ -81,8 +87,8 @@ typedef enum cen_rule {
 typedef struct cen_error {
     cen_status status;
     int code;               /* the operating system's or the driver's own number, or 0 */
-    cen_rule rule;          /* which rule refused it, or NONE */
-    int64_t retry_after_ns; /* with a rule: an estimate of when to try again; else 0 */
+    cen_cause cause;        /* why it was refused or failed; NONE: not known */
+    int64_t retry_after_ns; /* if it was refused: an estimate of when to try again; else 0 */
     int64_t current, max;   /* with a limit that was reached: how many there were, and how many there may be; else 0 */
     char text[CEN_ERROR_TEXT_SIZE]; /* a whole sentence that names the culprit */
 } cen_error;
@@ -92,6 +98,9 @@ CEN_API const char *cen_status_name(cen_status status);
 
 /* The code's sentence, without a full stop. */
 CEN_API const char *cen_status_text(cen_status status);
+
+/* The cause's word, "queue_full"; for a number that is no cause, "?". */
+CEN_API const char *cen_cause_name(cen_cause cause);
 
 #ifdef __cplusplus
 }

@@ -28,6 +28,16 @@ const char *cen_status_text(cen_status status)
     return "this number is no status of cenote's";
 }
 
+const char *cen_cause_name(cen_cause cause)
+{
+    switch (cause) {
+#define CEN_CAUSE_NAME_(code, name, word) \
+    case CEN_CAUSE_##name: return word;
+        CEN_CAUSE_LIST(CEN_CAUSE_NAME_)
+    }
+    return "?";
+}
+
 unsigned cen_version(void)
 {
     return CEN_VERSION_MAJOR * 1000000u + CEN_VERSION_MINOR * 1000u + CEN_VERSION_PATCH;
@@ -38,7 +48,7 @@ cen_status ceni_error_set(cen_error *error, cen_status status, int code, const c
     if (!error) return status;
     error->status = status;
     error->code = code;
-    error->rule = CEN_RULE_NONE;
+    error->cause = CEN_CAUSE_NONE;
     error->retry_after_ns = 0;
     error->current = error->max = 0;
     va_list arguments;

@@ -84,8 +84,8 @@ static bool has_room(const ceni_ledger *ledger, uint64_t word, unsigned lane, ce
 {
     uint64_t count = count_in(word, lane), total = total_in(word);
     uint64_t max = limit_in(ledger, page_in(word), lane), most = limit_in(ledger, page_in(word), CENI_LEDGER_TOTAL);
-    if (count >= max) *refusal = (ceni_ledger_refusal){CEN_RULE_MAX_TASKS, count, max};
-    else if (total >= most) *refusal = (ceni_ledger_refusal){CEN_RULE_MAX_TOTAL, total, most};
+    if (count >= max) *refusal = (ceni_ledger_refusal){CEN_CAUSE_LANE_FULL, count, max};
+    else if (total >= most) *refusal = (ceni_ledger_refusal){CEN_CAUSE_ALL_LANES_FULL, total, most};
     return count < max && total < most;
 }
 

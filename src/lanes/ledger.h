@@ -33,7 +33,7 @@ typedef struct ceni_ledger {
 
 /* Why a place could not be had. */
 typedef struct ceni_ledger_refusal {
-    cen_rule rule;
+    cen_cause cause;
     uint64_t current, max;
 } ceni_ledger_refusal;
 

@@ -37,7 +37,7 @@ ceni_lane *ceni_lanes_route(cen_lanes *lanes, cen_priority priority)
 
 typedef struct refusal {
     cen_status status;
-    cen_rule rule;
+    cen_cause cause;
     uint64_t current, max;
     int64_t retry_after_ns;
 } refusal;
@@ -50,18 +50,18 @@ static long long us(int64_t ns)
 static void explain(const ceni_lane *lane, const refusal *why, cen_error *error)
 {
     const char *name = lane->lanes->name, *kind = ceni_lane_names[lane->index];
-    if (why->rule == CEN_RULE_DEADLINE)
+    if (why->cause == CEN_CAUSE_LATE)
         ceni_error_set(error, why->status, 0,
                        "lanes \"%s\": a task of %s priority would begin about %lld us too late for its deadline", name,
                        kind, us(why->retry_after_ns));
     else
         ceni_error_set(error, why->status, 0,
                        "lanes \"%s\": %llu tasks%s%s%s are admitted and %llu may be (%s); try again in about %lld us",
-                       name, (unsigned long long)why->current, why->rule == CEN_RULE_MAX_TASKS ? " of " : "",
-                       why->rule == CEN_RULE_MAX_TASKS ? kind : "",
-                       why->rule == CEN_RULE_MAX_TASKS ? " priority" : " in all", (unsigned long long)why->max,
-                       why->rule == CEN_RULE_MAX_TASKS ? "max_tasks" : "max_total", us(why->retry_after_ns));
-    error->rule = why->rule;
+                       name, (unsigned long long)why->current, why->cause == CEN_CAUSE_LANE_FULL ? " of " : "",
+                       why->cause == CEN_CAUSE_LANE_FULL ? kind : "",
+                       why->cause == CEN_CAUSE_LANE_FULL ? " priority" : " in all", (unsigned long long)why->max,
+                       why->cause == CEN_CAUSE_LANE_FULL ? "max_tasks" : "max_total", us(why->retry_after_ns));
+    error->cause = why->cause;
     error->retry_after_ns = why->retry_after_ns;
     error->current = (int64_t)why->current;
     error->max = (int64_t)why->max;
@@ -86,9 +86,9 @@ static void tell_refusal(ceni_lane *lane, const refusal *why, int64_t now)
 
 static cen_status refuse(ceni_lane *lane, const refusal *why, int64_t now, cen_error *error)
 {
-    ceni_lane_tally(lane, why->rule == CEN_RULE_DEADLINE    ? CENI_LANE_REFUSED_LATE
-                          : why->rule == CEN_RULE_MAX_TASKS ? CENI_LANE_REFUSED_FULL
-                                                            : CENI_LANE_REFUSED_TOTAL);
+    ceni_lane_tally(lane, why->cause == CEN_CAUSE_LATE        ? CENI_LANE_REFUSED_LATE
+                          : why->cause == CEN_CAUSE_LANE_FULL ? CENI_LANE_REFUSED_FULL
+                                                              : CENI_LANE_REFUSED_TOTAL);
     tell_refusal(lane, why, now ? now : ceni_lanes_now(lane->lanes));
     if (error) explain(lane, why, error);
     return why->status;
@@ -107,13 +107,13 @@ static cen_status admit(ceni_lane *lane, cen_deadline deadline, int64_t now, cen
 {
     int64_t late = lateness(lane, deadline, now);
     if (late > 0)
-        return refuse(lane, &(refusal){.status = CEN_OVERLOAD, .rule = CEN_RULE_DEADLINE, .retry_after_ns = late}, now,
+        return refuse(lane, &(refusal){.status = CEN_OVERLOAD, .cause = CEN_CAUSE_LATE, .retry_after_ns = late}, now,
                       error);
     ceni_ledger_refusal full;
     if (ceni_ledger_take(&lane->lanes->ledger, lane->index, &full)) return CEN_OK;
     int64_t retry =
-        full.rule == CEN_RULE_MAX_TASKS ? ceni_pace_next_end(lane, now) : ceni_pace_next_end_of_all(lane->lanes, now);
-    return refuse(lane, &(refusal){CEN_FULL, full.rule, full.current, full.max, retry}, now, error);
+        full.cause == CEN_CAUSE_LANE_FULL ? ceni_pace_next_end(lane, now) : ceni_pace_next_end_of_all(lane->lanes, now);
+    return refuse(lane, &(refusal){CEN_FULL, full.cause, full.current, full.max, retry}, now, error);
 }
 
 /* ---- Submitting --------------------------------------------------------------------------------- */

@@ -4,15 +4,15 @@
  * away although it may have waited for its turn.
  *
  * Admission is one function, in one order, under the lock, for threads and
- * pending waiters alike. The first rule that refuses is the one that is named:
+ * pending waiters alike. The first limit that refuses is the one that is named:
  *
  *     closed          nothing will be lent any more
  *     max_waiters     so many wait already
  *     breaker         nothing can be opened, nothing else will come, and no try comes in its time (opening.c)
  *     deadline        it would most likely be served too late (options.refuse_late)
  *
- * A further rule is one more line in ceni_admit_locked, with a code of its own
- * in cen_rule and an estimate of when to try again.
+ * A further limit is one more line in ceni_admit_locked, with a cause of its own
+ * in cen_cause and an estimate of when to try again.
  *
  * The estimate is how many come first, plus one, times the average time between
  * two servings while somebody waits, and never less than the time in which
@@ -102,16 +102,16 @@ static int64_t lateness_locked(const cen_pool *pool, const ceni_pool_waiter *wai
     return patience > 0 && estimate > patience ? estimate - patience : 0;
 }
 
-static ceni_verdict refusal(cen_status status, cen_rule rule, int64_t retry_after_ns)
+static ceni_verdict refusal(cen_status status, cen_cause cause, int64_t retry_after_ns)
 {
-    return (ceni_verdict){.status = status, .rule = rule, .retry_after_ns = retry_after_ns};
+    return (ceni_verdict){.status = status, .cause = cause, .retry_after_ns = retry_after_ns};
 }
 
 static ceni_verdict full_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
 {
     int64_t estimate = ceni_pace_estimate_locked(pool, waiter, now);
     bool unknown = pool->pace.between == 0 && estimate < A_MOMENT_NS;
-    ceni_verdict verdict = refusal(CEN_FULL, CEN_RULE_MAX_WAITERS, unknown ? A_MOMENT_NS : at_least_one(estimate));
+    ceni_verdict verdict = refusal(CEN_FULL, CEN_CAUSE_QUEUE_FULL, unknown ? A_MOMENT_NS : at_least_one(estimate));
     verdict.current = (int64_t)waiting_locked(pool);
     verdict.max = (int64_t)ceni_settings_number(pool->options.max_waiters);
     return verdict;
@@ -127,12 +127,12 @@ ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, i
     }
     if (ceni_opening_is_vain_locked(pool, moment)) {
         pool->tally.refused_breaker++;
-        return refusal(CEN_DRIVER, CEN_RULE_BREAKER, ceni_retry_opening_locked(pool));
+        return refusal(CEN_DRIVER, CEN_CAUSE_BREAKER_OPEN, ceni_retry_opening_locked(pool));
     }
     int64_t late = lateness_locked(pool, waiter, now, moment);
     if (late > 0) {
         pool->tally.refused_late++;
-        return refusal(CEN_OVERLOAD, CEN_RULE_DEADLINE, late);
+        return refusal(CEN_OVERLOAD, CEN_CAUSE_LATE, late);
     }
     return (ceni_verdict){.status = CEN_OK};
 }

@@ -86,7 +86,7 @@ void cen_take_op_init(cen_take_op *take, void (*done)(cen_take_op *take), cen_ex
     ceni_future_ready(&take->future, run_done);
     take->lease = (cen_lease){.pool = NULL};
     take->priority = CEN_PRIORITY_NORMAL;
-    take->rule = CEN_RULE_NONE;
+    take->cause = CEN_CAUSE_NONE;
     take->retry_after_ns = 0;
     take->done_ = done; /* the rest is written when it has to wait */
     if (done) take->future.executor_ = executor;
@@ -107,7 +107,7 @@ static void explain(cen_take_op *take, cen_pool *pool, cen_status status)
     cen_error *error = take->future.error;
     bool refused = is_refused(&mine->waiter);
     ceni_verdict verdict = {
-        .status = refused ? CEN_DRIVER : status, .rule = take->rule, .retry_after_ns = take->retry_after_ns};
+        .status = refused ? CEN_DRIVER : status, .cause = take->cause, .retry_after_ns = take->retry_after_ns};
     if (status == CEN_CLOSED && !refused)
         ceni_pool_refuse_closed(pool->name, error); /* or it is the driver that said so */
     else ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - mine->began, 0, error);
@@ -125,7 +125,7 @@ static void deliver(ceni_pool_waiter *waiter, cen_status status)
     /* the opening's time has passed, not the ask's */
     if (status == CEN_TIMEOUT && is_refused(waiter)) status = CEN_DRIVER;
     take->future.status = status;
-    take->rule = (cen_rule)waiter->rule;
+    take->cause = (cen_cause)waiter->cause;
     take->retry_after_ns = waiter->retry_after_ns;
     take->future.code = waiter->code;
     if (status == CEN_OK) ceni_lease_fill(take->future.source_, waiter->slot, waiter->generation, &take->lease);
@@ -163,7 +163,7 @@ static cen_status refuse_explained(cen_take_op *take, cen_pool *pool, ceni_verdi
 {
     cen_error unseen = {.code = 0}, *error = take->future.error;
     if (!error && verdict.status == CEN_DRIVER) error = &unseen;
-    take->rule = verdict.rule;
+    take->cause = verdict.cause;
     take->retry_after_ns = verdict.retry_after_ns;
     cen_status status = ceni_tell_refusal(pool, verdict, 0, 0, error);
     if (error) take->future.code = error->code;

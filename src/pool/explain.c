@@ -360,7 +360,7 @@ static bool say_cause(writer *w, const picture *p, cause why)
 /* Why it was refused, and when it is worth while to try again. */
 static void say_rule(writer *w, const picture *p, const ceni_verdict *verdict)
 {
-    if (verdict->rule == CEN_RULE_SHED) {
+    if (verdict->cause == CEN_CAUSE_SHED) {
         say(w, "refused after ");
         say_time(w, p->waited);
         say(w, ", because those who wait have waited for too long, for too long a time (shed_target_ns)");
@@ -408,7 +408,7 @@ static void say_outcome(writer *w, const picture *p, const ceni_verdict *verdict
         say(w, " after ");
         say_time(w, p->waited);
     }
-    if (verdict->rule != CEN_RULE_NONE) {
+    if (verdict->cause != CEN_CAUSE_NONE) {
         say(w, "; try again in about ");
         say_time(w, verdict->retry_after_ns);
     }
@@ -419,7 +419,7 @@ static void fill_in(cen_error *error, const ceni_verdict *verdict, cen_status st
 {
     error->status = status;
     error->code = code;
-    error->rule = verdict->rule;
+    error->cause = verdict->cause;
     error->retry_after_ns = verdict->retry_after_ns;
     error->current = verdict->current;
     error->max = verdict->max;

@@ -120,11 +120,11 @@ size_t ceni_orphans_list(cen_pool *pool, size_t skip, ceni_orphan_seen *seen, si
 
 /* ---- admission.c: who may join the line -------------------------------------------------- */
 
-/* Whether a take may go on, and if not: which rule says so, if one does, when to try again, and, of a limit that was
+/* Whether a take may go on, and if not: the cause of a refusal, when to try again, and, of a limit that was
  * reached, how many there were and may be. */
 typedef struct ceni_verdict {
     cen_status status;
-    cen_rule rule;
+    cen_cause cause;
     int64_t retry_after_ns;
     int64_t current, max;
     const ceni_checks *checks; /* NULL: the take has made none */

@@ -7,7 +7,7 @@
  *     waited                       a take that was served; value: for how long. Only from 1 ms on, and one in 10 ms at most
  *     timed_out                    value: after how long; the text is that of its error, which says why. One in 10 ms at
  *                                  most, with `interrupted`
- *     refused                      by a rule: max_waiters, shedding, refuse_late, the breaker; the text is that of the
+ *     refused                      by max_waiters, shedding, refuse_late, the breaker; the text is that of the
  *                                  error. One in 100 ms at most; value: how many there were since the last one told
  *     interrupted                  value: after how long
  *     taken, given                 with trace_takes only, at the level TRACE; value: the slot's index; for how long
@@ -127,7 +127,7 @@ cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waite
     bool late = verdict.status == CEN_TIMEOUT && waited_ns > 0, interrupted = verdict.status == CEN_INTERRUPTED;
     bool told = (late || interrupted) && timeout_is_due(pool);
     CENI_PROBE3(refused, pool->name, (int)verdict.status, waited_ns);
-    uint64_t refusals = ceni_pool_tells && verdict.rule != CEN_RULE_NONE ? refusals_due(pool) : 0;
+    uint64_t refusals = ceni_pool_tells && verdict.cause != CEN_CAUSE_NONE ? refusals_due(pool) : 0;
     cen_error unread;
     if ((told || refusals) && !error) error = &unread;
     cen_status status = ceni_explain_refusal(pool, verdict, waited_ns, holder, error);

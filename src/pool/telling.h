@@ -46,7 +46,7 @@ void ceni_reason_keep(cen_pool *pool, uint64_t holder, const ceni_reason *reason
 
 /* ---- explain.c ------------------------------------------------------------------------------ */
 
-/* The text of a take that got nothing: one that a rule refused, and any other. */
+/* The text of a take that got nothing: one that was refused, and any other. */
 cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t holder,
                                 cen_error *error);
 

@@ -82,7 +82,7 @@ static void take_granted(const ceni_pool_waiter *waiter, ceni_grant *out)
 /* Why one that is in no line any more has nothing. */
 static ceni_verdict answer_to(const ceni_pool_waiter *waiter, uint32_t state)
 {
-    ceni_verdict verdict = {.rule = (cen_rule)waiter->rule, .retry_after_ns = waiter->retry_after_ns};
+    ceni_verdict verdict = {.cause = (cen_cause)waiter->cause, .retry_after_ns = waiter->retry_after_ns};
     if (state == CENI_WAIT_REFUSED) verdict.status = CEN_DRIVER;
     else if (state == CENI_WAIT_SHED) verdict.status = CEN_OVERLOAD;
     else verdict = (ceni_verdict){.status = state == CENI_WAIT_INTERRUPTED ? CEN_INTERRUPTED : CEN_CLOSED};

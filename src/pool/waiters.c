@@ -172,9 +172,9 @@ static void remove_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_followu
     ceni_store_seq_cst(&line->ctl, ctl); /* [L1] */
 }
 
-static void refuse(ceni_pool_waiter *waiter, cen_rule rule, int64_t retry_after_ns)
+static void refuse(ceni_pool_waiter *waiter, cen_cause cause, int64_t retry_after_ns)
 {
-    waiter->rule = (uint8_t)rule;
+    waiter->cause = (uint8_t)cause;
     waiter->retry_after_ns = retry_after_ns;
 }
 
@@ -190,8 +190,8 @@ void ceni_waiters_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wai
     if (state == CENI_WAIT_EXPIRED) ceni_tell_expired_locked(pool, waiter, now);
     remove_locked(pool, waiter, call);
     bool by_breaker = state == CENI_WAIT_REFUSED && pool->gate.breaker != CEN_BREAKER_CLOSED;
-    if (by_breaker) refuse(waiter, CEN_RULE_BREAKER, ceni_retry_opening_locked(pool));
-    if (state == CENI_WAIT_SHED) refuse(waiter, CEN_RULE_SHED, pool->options.shed_interval_ns);
+    if (by_breaker) refuse(waiter, CEN_CAUSE_BREAKER_OPEN, ceni_retry_opening_locked(pool));
+    if (state == CENI_WAIT_SHED) refuse(waiter, CEN_CAUSE_SHED, pool->options.shed_interval_ns);
     if (waiter->pending && waiter->error) {
         waiter->hand = pool;
         pool->hands += !ceni_planted(told_ask_keeps_no_hand);

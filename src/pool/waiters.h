@@ -89,7 +89,7 @@ typedef struct ceni_pool_waiter {
     uint32_t index;
     bool stale;
     /* written before REFUSED and SHED, read after */
-    uint8_t rule; /* a cen_rule */
+    uint8_t cause; /* a cen_cause */
     int64_t retry_after_ns;
 } ceni_pool_waiter;
 
@@ -182,7 +182,7 @@ ceni_pool_waiter *ceni_waiters_first_locked(const ceni_waiters *line);
 bool ceni_waiters_first_is_pending_locked(const ceni_waiters *line);
 
 /* Takes the first, or another, out and tells it; call->status is for who is pending, REFUSED and SHED come with the
- * rule and when to try again. Pump afterwards if it was the first. */
+ * cause and when to try again. Pump afterwards if it was the first. */
 void ceni_waiters_drop_first_locked(cen_pool *pool, ceni_wait_state state, ceni_followup *call);
 void ceni_waiters_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wait_state state, ceni_followup *call);
 

@@ -163,7 +163,7 @@ static cen_status refuse_locked(cen_router *router, cen_deadline deadline, cen_e
                                 "has as many waiting as may be, and refuses more");
     describe_locked(router, error, CEN_FULL, -1);
     if (error) {
-        error->rule = CEN_RULE_MAX_WAITERS;
+        error->cause = CEN_CAUSE_QUEUE_FULL;
         error->current = waiting;
         error->max = router->backlog_max;
     }

@@ -240,7 +240,7 @@ TEST(a_request_beyond_the_streams_waits_or_is_refused)
     }
     expect(cen_future_is_done(&futures[2]));
     expect_equal(futures[2].status, CEN_FULL);
-    expect_equal(errors[2].rule, CEN_RULE_MAX_WAITERS);
+    expect_equal(errors[2].cause, CEN_CAUSE_QUEUE_FULL);
     for (int i = 0; i < 2; i++) {
         expect_equal(cen_future_wait(&futures[i], cen_in_s(5)), CEN_OK);
         expect_equal(futures[i].status, CEN_OK);

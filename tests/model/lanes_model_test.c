@@ -79,8 +79,8 @@ static const char *check_refusal(rig *r, int lane, const cen_error *error)
 {
     bool own = count(r, lane, -1) >= r->lanes[lane].max;
     uint64_t current = own ? count(r, lane, -1) : count(r, -1, -1), max = own ? r->lanes[lane].max : r->max_total;
-    cen_rule rule = own ? CEN_RULE_MAX_TASKS : CEN_RULE_MAX_TOTAL;
-    if (error->rule != rule) return wrong(r, "refused by rule %d, the model by %d", (int)error->rule, (int)rule);
+    cen_cause cause = own ? CEN_CAUSE_LANE_FULL : CEN_CAUSE_ALL_LANES_FULL;
+    if (error->cause != cause) return wrong(r, "refused because of %d, the model of %d", (int)error->cause, (int)cause);
     if ((uint64_t)error->current != current || (uint64_t)error->max != max)
         return wrong(r, "refused with %lld of %lld, the model %llu of %llu", (long long)error->current,
                      (long long)error->max, (unsigned long long)current, (unsigned long long)max);

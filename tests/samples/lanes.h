@@ -6,5 +6,5 @@ extern struct {
 } * read_;
 #define read read_
 cen_next begin(cen_task *task);
-void try_elsewhere(const char *text, cen_rule rule, int64_t retry_after_ns);
+void try_elsewhere(const char *text, cen_cause cause, int64_t retry_after_ns);
 extern cen_lanes_report report;

@@ -26,6 +26,24 @@ TEST(a_number_that_is_no_status_is_said_to_be_none)
     expect_text(cen_status_text((cen_status)-1), "this number is no status of cenote's");
 }
 
+TEST(every_cause_has_a_number_and_a_word_of_its_own)
+{
+    static const cen_cause all[] = {
+#define ONE(code, name, word) CEN_CAUSE_##name,
+        CEN_CAUSE_LIST(ONE)
+#undef ONE
+    };
+    size_t count = sizeof all / sizeof all[0];
+    for (size_t i = 0; i < count; i++) {
+        expect_equal(all[i], i); /* given out in order and never again */
+        const char *word = cen_cause_name(all[i]);
+        expect(*word && strspn(word, "abcdefghijklmnopqrstuvwxyz_") == strlen(word));
+        for (size_t other = 0; other < i; other++) expect(strcmp(word, cen_cause_name(all[other])) != 0);
+    }
+    expect_text(cen_cause_name(CEN_CAUSE_QUEUE_FULL), "queue_full");
+    expect_text(cen_cause_name((cen_cause)9999), "?");
+}
+
 TEST(an_error_is_filled_in_and_its_status_returned)
 {
     cen_error error;
@@ -35,11 +53,11 @@ TEST(an_error_is_filled_in_and_its_status_returned)
     expect_text(error.text, "the limit is 7");
 }
 
-TEST(an_error_that_is_used_again_forgets_the_rule_and_the_limit_it_had)
+TEST(an_error_that_is_used_again_forgets_the_cause_and_the_limit_it_had)
 {
-    cen_error error = {.rule = CEN_RULE_MAX_TASKS, .retry_after_ns = 1, .current = 2, .max = 3};
+    cen_error error = {.cause = CEN_CAUSE_LANE_FULL, .retry_after_ns = 1, .current = 2, .max = 3};
     ceni_error_set(&error, CEN_INVALID, 0, "another");
-    expect_equal(error.rule, CEN_RULE_NONE);
+    expect_equal(error.cause, CEN_CAUSE_NONE);
     expect_equal(error.retry_after_ns, 0);
     expect_equal(error.current, 0);
     expect_equal(error.max, 0);

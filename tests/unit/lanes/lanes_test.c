@@ -117,7 +117,7 @@ TEST(who_is_refused_is_told_when_to_try_again_and_then_there_is_room)
     ceni_world_settle();
     prepare(&errands[3], end_step);
     expect_equal(cen_lanes_submit(lanes, HIGH, &errands[3].task, NO_DEADLINE, &error), CEN_FULL);
-    expect_equal(error.rule, CEN_RULE_MAX_TASKS);
+    expect_equal(error.cause, CEN_CAUSE_LANE_FULL);
     expect(error.retry_after_ns >= 5 * MS && error.retry_after_ns <= 20 * MS);
     ceni_sleep_until(ceni_clock_now() + error.retry_after_ns + 1);
     ceni_world_settle();

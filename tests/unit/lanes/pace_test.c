@@ -105,7 +105,7 @@ TEST(a_task_that_would_begin_too_late_is_refused_and_told_by_how_much)
     hand_begin(&tasks[0]);
     take_in(HIGH, 1);
     expect_equal(submit_by(HIGH, 2, cen_in_ms(15), &error), CEN_OVERLOAD); /* it would be 20 */
-    expect_equal(error.rule, CEN_RULE_DEADLINE);
+    expect_equal(error.cause, CEN_CAUSE_LATE);
     expect_equal(error.retry_after_ns, 5 * MS);
     expect_equal(error.current, 0);
     expect(strstr(error.text, "high priority would begin about 5000 us too late") != NULL);
@@ -141,18 +141,18 @@ TEST(a_deadline_that_has_passed_is_a_timeout)
     make_lanes(.name = NULL);
     expect_equal(submit_by(HIGH, 0, CEN_NOW, &error), CEN_TIMEOUT);
     expect_equal(submit_by(HIGH, 0, cen_at(1), &error), CEN_TIMEOUT);
-    expect_equal(error.rule, CEN_RULE_NONE);
+    expect_equal(error.cause, CEN_CAUSE_NONE);
     expect_equal(look().lane[HIGH].submitted, 0);
     end_lanes();
 }
 
 /* ---- When to try again ------------------------------------------------------------------------------- */
 
-static int64_t retry_after(cen_priority priority, cen_rule rule)
+static int64_t retry_after(cen_priority priority, cen_cause cause)
 {
     cen_error error = {.text = ""};
     expect_equal(submit_by(priority, TASKS - 1, NO_DEADLINE, &error), CEN_FULL);
-    expect_equal(error.rule, rule);
+    expect_equal(error.cause, cause);
     return error.retry_after_ns;
 }
 
@@ -162,11 +162,11 @@ TEST(a_full_lane_says_when_one_of_those_that_run_will_most_likely_end)
     teach(HIGH, 8 * MS);
     for (int i = 0; i < 3; i++) take_in(HIGH, i);
     hand_begin(&tasks[0]);
-    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), 8 * MS);
+    expect_equal(retry_after(HIGH, CEN_CAUSE_LANE_FULL), 8 * MS);
     hand_begin(&tasks[1]);
-    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), 4 * MS);
+    expect_equal(retry_after(HIGH, CEN_CAUSE_LANE_FULL), 4 * MS);
     ceni_world_advance(20 * MS);
-    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), 20 * MS); /* nothing has ended for that long */
+    expect_equal(retry_after(HIGH, CEN_CAUSE_LANE_FULL), 20 * MS); /* nothing has ended for that long */
     hand_end(&tasks[0], CEN_OK);
     hand_end(&tasks[1], CEN_OK);
     finish(2, 2);
@@ -177,19 +177,19 @@ TEST(before_the_first_end_a_full_lane_says_one_millisecond_or_as_long_as_nothing
 {
     make_lanes(.high.crew = &two, .high.max_tasks = 3, .low.crew = &one, .max_total = 4);
     for (int i = 0; i < 3; i++) take_in(HIGH, i);
-    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), MS);
+    expect_equal(retry_after(HIGH, CEN_CAUSE_LANE_FULL), MS);
     ceni_world_advance(7000);
     hand_begin(&tasks[0]);
     ceni_world_advance(87000);
-    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), MS);
+    expect_equal(retry_after(HIGH, CEN_CAUSE_LANE_FULL), MS);
     hand_begin(&tasks[1]);
     ceni_world_advance(50000);
-    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), MS); /* not half of it, either */
+    expect_equal(retry_after(HIGH, CEN_CAUSE_LANE_FULL), MS); /* not half of it, either */
     take_in(LOW, 3);
-    expect_equal(retry_after(LOW, CEN_RULE_MAX_TOTAL), MS);
+    expect_equal(retry_after(LOW, CEN_CAUSE_ALL_LANES_FULL), MS);
     hand_pause(&tasks[0], CEN_NEXT_WAIT);
     ceni_world_advance(30 * MS);
-    expect(retry_after(HIGH, CEN_RULE_MAX_TASKS) >= 30 * MS);
+    expect(retry_after(HIGH, CEN_CAUSE_LANE_FULL) >= 30 * MS);
     hand_end(&tasks[1], CEN_OK);
     hand_drop(&tasks[0], CEN_CLOSED);
     finish(2, 3);
@@ -202,7 +202,7 @@ TEST(a_lane_full_of_suspended_tasks_none_of_which_has_ended_says_one_millisecond
     hand_begin(&tasks[0]);
     hand_pause(&tasks[0], CEN_NEXT_WAIT);
     ceni_world_advance(12000);
-    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), MS);
+    expect_equal(retry_after(HIGH, CEN_CAUSE_LANE_FULL), MS);
     finish(0, 0);
 }
 
@@ -224,8 +224,8 @@ TEST(a_lane_full_of_suspended_tasks_says_how_far_apart_they_end)
         hand_begin(&tasks[i]);
         hand_pause(&tasks[i], CEN_NEXT_WAIT);
     }
-    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), 6 * MS);
-    expect_equal(retry_after(LOW, CEN_RULE_MAX_TOTAL), 6 * MS);
+    expect_equal(retry_after(HIGH, CEN_CAUSE_LANE_FULL), 6 * MS);
+    expect_equal(retry_after(LOW, CEN_CAUSE_ALL_LANES_FULL), 6 * MS);
     for (int i = 0; i < 4; i++) hand_end(&tasks[i], CEN_OK);
     end_lanes();
 }
@@ -239,7 +239,7 @@ TEST(lanes_without_times_read_no_clock_refuse_nothing_for_a_deadline_and_guess_w
     hand_begin(&tasks[0]);
     ceni_world_advance(500 * MS);
     expect_equal(submit_by(HIGH, 1, cen_in_ms(1), NULL), CEN_OK);
-    expect_equal(retry_after(HIGH, CEN_RULE_MAX_TASKS), MS);
+    expect_equal(retry_after(HIGH, CEN_CAUSE_LANE_FULL), MS);
     expect_equal(cen_lanes_estimate(lanes, HIGH, &ns), CEN_EMPTY);
     expect_equal(cen_lanes_latency_get(lanes, HIGH, &times), CEN_EMPTY);
     expect_equal(look().lane[HIGH].estimated_wait_ns, 0);

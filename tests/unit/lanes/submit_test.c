@@ -94,7 +94,7 @@ TEST(a_lane_takes_exactly_its_limit_and_the_refusal_says_how_many_there_are_and_
     take_in(HIGH, 1);
     expect_equal(cen_lanes_submit(lanes, HIGH, &tasks[2], NO_DEADLINE, &error), CEN_FULL);
     expect_equal(error.status, CEN_FULL);
-    expect_equal(error.rule, CEN_RULE_MAX_TASKS);
+    expect_equal(error.cause, CEN_CAUSE_LANE_FULL);
     expect_equal(error.current, 2);
     expect_equal(error.max, 2);
     expect(error.retry_after_ns > 0);
@@ -117,7 +117,7 @@ TEST(all_lanes_together_take_exactly_the_limit_of_all)
     take_in(NORMAL, 1);
     take_in(LOW, 2);
     expect_equal(cen_lanes_submit(lanes, LOW, &tasks[3], NO_DEADLINE, &error), CEN_FULL);
-    expect_equal(error.rule, CEN_RULE_MAX_TOTAL);
+    expect_equal(error.cause, CEN_CAUSE_ALL_LANES_FULL);
     expect_equal(error.current, 3);
     expect_equal(error.max, 3);
     expect(strstr(error.text, "3 tasks in all are admitted and 3 may be (max_total)") != NULL);
@@ -245,7 +245,7 @@ TEST(a_task_that_the_crew_refuses_has_no_place_and_is_as_it_was)
     hand_answer(CEN_CLOSED);
     for (int i = 0; i < 3; i++) expect_equal(cen_lanes_submit(lanes, HIGH, &tasks[0], cen_in_s(1), &error), CEN_CLOSED);
     expect(strstr(error.text, "refused a task") != NULL);
-    expect_equal(error.rule, CEN_RULE_NONE);
+    expect_equal(error.cause, CEN_CAUSE_NONE);
     expect_equal(tasks[0].deadline.ns_, cen_in_s(9).ns_);
     expect_states(HIGH, 0, 0, 0);
     expect_equal(look().lane[HIGH].submitted, 0);

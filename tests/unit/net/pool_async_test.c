@@ -124,7 +124,7 @@ TEST(with_a_maximum_the_rest_wait_and_more_than_the_backlog_are_refused)
     expect_equal(now.in_flight, 6);
     expect_equal(now.waiting, 4);
     expect_equal(outcome(10), CEN_FULL);
-    expect_equal(all[10].error.rule, CEN_RULE_MAX_WAITERS);
+    expect_equal(all[10].error.cause, CEN_CAUSE_QUEUE_FULL);
     reply_kept();
     AWAIT(ceni_load_seq_cst(&kept_count) == 10);
     reply_kept();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may wait: every rule that refuses says which it is and when to try again, and what it does not know it does not refuse. */
+/* Who may wait: every refusal says its cause and when to try again, and what it does not know it does not refuse. */
 #include "unit/pool/comers.h"
 
 /* ---- How quickly the line is served ------------------------------------------------------------ */
@@ -89,7 +89,7 @@ TEST(a_take_that_would_be_served_after_its_deadline_is_refused_at_once_and_told_
     comer *late = refused(CEN_PRIORITY_NORMAL, cen_in_ns(30 * MS - 1));
     expect(late && late->status == CEN_OVERLOAD);
     const cen_error *error = &late->take.error;
-    expect(error->status == CEN_OVERLOAD && error->rule == CEN_RULE_DEADLINE && error->retry_after_ns == 1);
+    expect(error->status == CEN_OVERLOAD && error->cause == CEN_CAUSE_LATE && error->retry_after_ns == 1);
     expect_error(error, CEN_OVERLOAD,
                  "refused at once, because it would most likely be served after its deadline (refuse_late)");
     late = refused(CEN_PRIORITY_NORMAL, cen_in_ms(12));
@@ -166,7 +166,7 @@ TEST(a_full_line_says_in_which_time_it_would_be_served)
     cen_lease lease = begin_pace(10 * MS, .max_waiters = 4);
     for (int i = 0; i < 4; i++) come('A', THREAD, CEN_PRIORITY_NORMAL);
     comer *full = refused(CEN_PRIORITY_NORMAL, CEN_NEVER);
-    expect(full && full->status == CEN_FULL && full->take.error.rule == CEN_RULE_MAX_WAITERS);
+    expect(full && full->status == CEN_FULL && full->take.error.cause == CEN_CAUSE_QUEUE_FULL);
     expect_equal(full->take.error.retry_after_ns, 50 * MS);
     expect(full->take.error.current == 4 && full->take.error.max == 4);
     full = refused(CEN_PRIORITY_HIGH, CEN_NEVER); /* a high one is refused as well, and would be served sooner */
@@ -195,13 +195,13 @@ TEST(a_full_line_says_how_many_wait_and_how_many_may)
     free_pool(pool);
 }
 
-/* The first rule in order is named, though others would refuse, too. */
+/* The first limit in order is named, though others would refuse, too. */
 TEST(max_waiters_is_asked_before_the_deadline)
 {
     cen_lease lease = begin_pace(10 * MS, .max_waiters = 4, .refuse_late = true);
     for (int i = 0; i < 4; i++) come('A', THREAD, CEN_PRIORITY_NORMAL);
     comer *full = refused(CEN_PRIORITY_NORMAL, cen_in_ms(1));
-    expect(full && full->status == CEN_FULL && full->take.error.rule == CEN_RULE_MAX_WAITERS);
+    expect(full && full->status == CEN_FULL && full->take.error.cause == CEN_CAUSE_QUEUE_FULL);
     expect_order(&lease, "AAAA");
     free_pool(pool);
 }
@@ -213,30 +213,30 @@ TEST(one_that_is_refused_because_nothing_can_be_opened_is_told_when_that_is_trie
     comer_count = 0;
     pool = make_pool(.max = 1, .driver = driver_of(&shop), .breaker_failures = 1, .backoff_initial_ns = 100 * MS,
                      .breaker_wait_ns = CEN_OFF);
-    cen_error error = {.rule = CEN_RULE_SHED, .retry_after_ns = 5};
+    cen_error error = {.cause = CEN_CAUSE_SHED, .retry_after_ns = 5};
     cen_lease lease;
-    /* its own opening failed: no rule refused it */
+    /* its own opening failed: it was not refused */
     expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, &error), CEN_DRIVER);
-    expect(error.rule == CEN_RULE_NONE && error.retry_after_ns == 0);
+    expect(error.cause == CEN_CAUSE_NONE && error.retry_after_ns == 0);
     int64_t next = expect_sound(pool).next_open_ns;
     expect(next > 0 && next <= 100 * MS);
     expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, &error), CEN_DRIVER);
-    expect(error.rule == CEN_RULE_BREAKER && error.retry_after_ns == next);
+    expect(error.cause == CEN_CAUSE_BREAKER_OPEN && error.retry_after_ns == next);
     free_pool(pool);
 }
 
-TEST(a_timeout_and_a_misuse_are_no_refusal_and_an_error_that_is_used_again_forgets_its_rule)
+TEST(a_timeout_and_a_misuse_are_no_refusal_and_an_error_that_is_used_again_forgets_its_cause)
 {
     cen_lease lease = begin_one(.max_waiters = 1), other;
     come('A', THREAD, CEN_PRIORITY_NORMAL);
     cen_error error;
     expect_equal(cen_pool_take(pool, cen_in_ms(1), &other, &error), CEN_FULL);
-    expect(error.rule == CEN_RULE_MAX_WAITERS && error.retry_after_ns > 0);
+    expect(error.cause == CEN_CAUSE_QUEUE_FULL && error.retry_after_ns > 0);
     expect_equal(cen_pool_take(pool, CEN_NOW, &other, &error), CEN_TIMEOUT);
-    expect(error.rule == CEN_RULE_NONE && error.retry_after_ns == 0);
+    expect(error.cause == CEN_CAUSE_NONE && error.retry_after_ns == 0);
     expect_equal(cen_pool_take(pool, cen_in_ms(1), &other, &error), CEN_FULL);
     expect_equal(cen_pool_take(NULL, CEN_NOW, &other, &error), CEN_INVALID);
-    expect(error.rule == CEN_RULE_NONE && error.retry_after_ns == 0);
+    expect(error.cause == CEN_CAUSE_NONE && error.retry_after_ns == 0);
     expect_order(&lease, "A");
     free_pool(pool);
 }

@@ -191,7 +191,7 @@ static void on_burst(cen_take_op *take)
         return;
     }
     expect_equal(take->future.status, CEN_FULL);
-    expect_equal(take->rule, CEN_RULE_MAX_WAITERS);
+    expect_equal(take->cause, CEN_CAUSE_QUEUE_FULL);
     loop.full++;
 }
 

@@ -239,9 +239,9 @@ TEST(L11_a_driver_that_says_closed_is_not_taken_for_a_pool_that_is)
     expect_equal(cen_pool_discard(&held), CEN_OK);
     ceni_world_settle();
     expect_told(&one, CEN_CLOSED);
-    expect_equal(one.take.rule, CEN_RULE_BREAKER);
+    expect_equal(one.take.cause, CEN_CAUSE_BREAKER_OPEN);
     expect_error(&one.error, CEN_CLOSED, "hung up");
-    expect(one.error.code == 7 && one.error.rule == CEN_RULE_BREAKER && one.error.retry_after_ns > 0);
+    expect(one.error.code == 7 && one.error.cause == CEN_CAUSE_BREAKER_OPEN && one.error.retry_after_ns > 0);
     end_life(&s, pool);
 }
 
@@ -281,7 +281,7 @@ TEST(L11_who_asks_while_the_breaker_is_open_is_told_after_breaker_wait_ns_or_ser
     expect_pending(&one);
     pass(50 * MS);
     expect_told(&one, CEN_SYSTEM);
-    expect(one.take.rule == CEN_RULE_BREAKER && one.error.code == 61);
+    expect(one.take.cause == CEN_CAUSE_BREAKER_OPEN && one.error.code == 61);
     expect_told(&two, CEN_SYSTEM);
     recover(&s, CALL_OPEN);
     pass(10 * MS);

@@ -122,7 +122,7 @@ TEST(a_take_that_the_breaker_refuses_before_it_waits_is_counted)
     expect(n.failed == 1 && n.refused_breaker == 0);
     begin_take(&one, pool, CEN_NEVER);
     expect_answer(&one, CEN_DRIVER);
-    expect_equal(one.error.rule, CEN_RULE_BREAKER);
+    expect_equal(one.error.cause, CEN_CAUSE_BREAKER_OPEN);
     n = look(pool);
     expect(n.failed == 1 && n.refused_breaker == 1 && n.waited == 1);
     end_life(&s, pool);

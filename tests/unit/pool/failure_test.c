@@ -125,7 +125,8 @@ TEST(L11_without_back_off_a_waiting_take_fails_with_the_first_openings_error_as_
             expect(cen_clock() - began <= MS); /* the floor: no other opening begins sooner after one that failed */
             expect_error(&error, CEN_SYSTEM, "nobody listens");
             expect_equal(error.code, 111);
-            expect(error.rule == CEN_RULE_NONE && error.retry_after_ns == 0); /* the server refused it, no rule did */
+            expect(error.cause == CEN_CAUSE_NONE &&
+                   error.retry_after_ns == 0); /* the server refused it, the pool did not */
             expect_equal(s.of[CALL_OPEN].calls, i);
         }
         cen_pool_stats n = look(pool);
@@ -375,7 +376,7 @@ TEST(L11_while_the_breaker_is_open_a_take_waits_if_a_try_comes_in_its_time_and_i
         begin_take(&one, pool, cen_in_ns(next + cases[i].deadline));
         if (cases[i].fate == AT_ONCE) {
             expect_cause(&one);
-            expect_equal(one.error.rule, CEN_RULE_BREAKER);
+            expect_equal(one.error.cause, CEN_CAUSE_BREAKER_OPEN);
             expect_equal(s.of[CALL_OPEN].calls, 1);
             end_life(&s, pool);
             continue;

@@ -118,11 +118,11 @@ TEST(with_max_waiters_none_no_take_and_no_ask_waits)
         ceni_world_settle();
         held = take(pool);
         expect_equal(cen_pool_take(pool, cen_in_s(60), &refused, &error), CEN_FULL);
-        expect(error.rule == CEN_RULE_MAX_WAITERS && error.current == 0 && error.max == 0);
+        expect(error.cause == CEN_CAUSE_QUEUE_FULL && error.current == 0 && error.max == 0);
         cen_take_op ask;
         cen_take_op_init(&ask, NULL, NULL);
         expect_equal(cen_pool_take_async(pool, CEN_NEVER, &ask), CEN_OK);
-        expect(cen_future_is_done(&ask.future) && ask.future.status == CEN_FULL && ask.rule == CEN_RULE_MAX_WAITERS);
+        expect(cen_future_is_done(&ask.future) && ask.future.status == CEN_FULL && ask.cause == CEN_CAUSE_QUEUE_FULL);
         expect_equal(look(pool).waited, 0);
         expect_equal(get(pool).max_waiters, CEN_NONE);
         give_back(&held);

@@ -145,7 +145,7 @@ TEST(by_default_nobody_is_shed_however_long_the_waits_are)
     free_pool(pool);
 }
 
-TEST(one_that_is_shed_is_told_by_which_rule_after_how_long_and_when_to_try_again)
+TEST(one_that_is_shed_is_told_the_cause_after_how_long_and_when_to_try_again)
 {
     int shed = 0;
     cen_lease lease = begin_crowded(6, false);
@@ -157,7 +157,7 @@ TEST(one_that_is_shed_is_told_by_which_rule_after_how_long_and_when_to_try_again
     expect_equal(shed, 1);
     const comer *one = &comers[2];
     expect(one->letter == 'C' && one->status == CEN_OVERLOAD);
-    expect(one->take.error.rule == CEN_RULE_SHED && one->take.error.retry_after_ns == INTERVAL);
+    expect(one->take.error.cause == CEN_CAUSE_SHED && one->take.error.retry_after_ns == INTERVAL);
     expect_error(&one->take.error, CEN_OVERLOAD,
                  "refused after 110 ms, because those who wait have waited for too long");
     expect_error(&one->take.error, CEN_OVERLOAD, "(shed_target_ns); try again in about 100 ms. ");
@@ -171,7 +171,7 @@ TEST(one_that_is_shed_is_told_by_which_rule_after_how_long_and_when_to_try_again
     free_pool(pool);
 }
 
-TEST(a_pending_waiter_is_shed_as_a_thread_is_and_knows_the_rule)
+TEST(a_pending_waiter_is_shed_as_a_thread_is_and_knows_the_cause)
 {
     int shed = 0;
     cen_lease lease = begin_crowded(4, false);
@@ -181,7 +181,7 @@ TEST(a_pending_waiter_is_shed_as_a_thread_is_and_knows_the_rule)
     pass_on(&lease, &shed);
     const comer *one = &comers[1];
     expect(shed == 1 && one->by == PENDING && one->status == CEN_OVERLOAD);
-    expect(one->waiter.rule == CEN_RULE_SHED && one->waiter.retry_after_ns == INTERVAL);
+    expect(one->waiter.cause == CEN_CAUSE_SHED && one->waiter.retry_after_ns == INTERVAL);
     while (pass_on(&lease, &shed)) continue;
     free_pool(pool);
 }

@@ -165,7 +165,7 @@ TEST(one_who_gives_up_is_not_served_and_is_not_in_the_way)
     end_router();
 }
 
-TEST(the_backlog_is_bounded_and_whoever_is_too_many_is_told_the_rule)
+TEST(the_backlog_is_bounded_and_whoever_is_too_many_is_told_the_cause)
 {
     make_router(.name = "search", .max_waiters = 2);
     cen_error error = {.text = ""};
@@ -174,10 +174,10 @@ TEST(the_backlog_is_bounded_and_whoever_is_too_many_is_told_the_rule)
     ask(1, CEN_NEVER);
     ask(2, CEN_NEVER);
     expect(is_done(2) && waiting[2].future.status == CEN_FULL);
-    expect(errors[2].rule == CEN_RULE_MAX_WAITERS && errors[2].current == 2 && errors[2].max == 2);
+    expect(errors[2].cause == CEN_CAUSE_QUEUE_FULL && errors[2].current == 2 && errors[2].max == 2);
     expect(strstr(errors[2].text, "router search") && strstr(errors[2].text, "2 wait"));
     expect_equal(cen_router_route(router, NULL, cen_in_s(1), &route, &error), CEN_FULL);
-    expect(error.status == CEN_FULL && error.rule == CEN_RULE_MAX_WAITERS && error.current == 2 && error.max == 2);
+    expect(error.status == CEN_FULL && error.cause == CEN_CAUSE_QUEUE_FULL && error.current == 2 && error.max == 2);
     expect_equal(look().refused, 2);
     expect(cen_future_cancel(&waiting[0].future));
     ask(3, CEN_NEVER);
@@ -193,7 +193,7 @@ TEST(with_a_backlog_of_none_nobody_waits)
 {
     make_router(.max_waiters = CEN_NONE);
     ask(0, CEN_NEVER);
-    expect(is_done(0) && waiting[0].future.status == CEN_FULL && errors[0].rule == CEN_RULE_MAX_WAITERS &&
+    expect(is_done(0) && waiting[0].future.status == CEN_FULL && errors[0].cause == CEN_CAUSE_QUEUE_FULL &&
            errors[0].max == 0);
     add_up(0);
     ask(1, CEN_NEVER);

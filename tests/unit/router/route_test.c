@@ -170,7 +170,7 @@ TEST(a_router_whose_members_are_full_says_so_at_once_and_in_words)
     cen_route one = route_now(), two = route_now(), three;
     expect(one.member != two.member);
     expect_equal(cen_router_route(router, NULL, CEN_NOW, &three, &error), CEN_FULL);
-    expect_equal(error.rule, CEN_RULE_NONE);
+    expect_equal(error.cause, CEN_CAUSE_NONE);
     expect_text(error.text, "router search has no member with room: "
                             "every member is full (2 up, 0 draining, 0 down, 0 others, 2 uses in flight, 0 wait)");
     done(&one);

@@ -95,7 +95,7 @@ TEST(a_promise_that_fails_passes_on_the_whole_error)
     promise_one(&future, &promise);
     cen_error text = {.status = CEN_OK};
     const cen_error why = {
-        .status = CEN_OVERLOAD, .code = 5, .rule = CEN_RULE_SHED, .retry_after_ns = 9, .text = "too much"};
+        .status = CEN_OVERLOAD, .code = 5, .cause = CEN_CAUSE_SHED, .retry_after_ns = 9, .text = "too much"};
     future.error = &text;
     expect(cen_promise_fail(&promise, &why));
     expect(cen_future_is_done(&future));
@@ -104,7 +104,7 @@ TEST(a_promise_that_fails_passes_on_the_whole_error)
     expect(!future.value);
     expect_equal(text.status, CEN_OVERLOAD);
     expect_equal(text.code, 5);
-    expect_equal(text.rule, CEN_RULE_SHED);
+    expect_equal(text.cause, CEN_CAUSE_SHED);
     expect_equal(text.retry_after_ns, 9);
     expect_text(text.text, "too much");
 }
