@@ -64,7 +64,7 @@ static void *client(void *argument)
             serve(r, &lease, asked);
         } else {
             atomic_fetch_add(&r->refused, 1);
-            if (error.cause == CEN_CAUSE_NONE) fprintf(stderr, "%s\n", error.text); /* none is expected */
+            if (error.retry_after_ns == 0) fprintf(stderr, "%s\n", error.text); /* none is expected */
         }
         int64_t earliest = cen_clock() + error.retry_after_ns; /* it stays away for as long as it was told to */
         while (next <= earliest) next += CEN_MS(EVERY_MS);

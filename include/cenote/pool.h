@@ -278,8 +278,8 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
  * (NULL), FULL (options.max_waiters wait), OVERLOAD (options.shed_target_ns,
  * options.refuse_late), INTERRUPTED, MISUSE (it would have
  * to wait or to open an object, inside a call that the pool itself made; or
- * options.on_self_wait). The text of TIMEOUT says why: see cen_pool_explain. One
- * that was refused has error->cause and error->retry_after_ns, and, of max_waiters, error->current and error->max. */
+ * options.on_self_wait). error->cause says why, also of TIMEOUT, and the text says it in full: see cen_pool_explain. One
+ * that was refused has error->retry_after_ns, and, of max_waiters, error->current and error->max. */
 #define cen_pool_take(pool, deadline, out, error) cen_pool_take_at((pool), (deadline), (out), (error), CEN_HERE)
 CEN_API cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error,
                                     const char *where);

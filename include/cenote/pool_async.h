@@ -39,9 +39,9 @@ typedef struct cen_take_op {
     cen_future future;
     cen_lease lease;
     cen_priority priority;
-    /* why it was refused, and when to try again, if it was */
+    /* why it was refused or failed; of one that timed out known only with future.error, whose text is made from it */
     cen_cause cause;
-    int64_t retry_after_ns;
+    int64_t retry_after_ns; /* when to try again, if it was refused */
     /* cenote's */
     void (*done_)(struct cen_take_op *take);
     uint64_t waiter_[28];

@@ -66,13 +66,37 @@ typedef enum cen_status {
 /* Why an operation was refused or failed: what a program decides by. The text of an error says the same to people, and no
  * program should read it. One list: number, name, word. New causes are appended, never renumbered. */
 #define CEN_CAUSE_LIST(X) \
-    X(0, NONE, "none")                     /* not known, or the status says it all */ \
-    X(1, QUEUE_FULL, "queue_full")         /* as many wait as may: max_waiters */ \
-    X(2, BREAKER_OPEN, "breaker_open")     /* opening fails, and the circuit breaker is open or half-open */ \
-    X(3, LATE, "late")                     /* it would most likely be served after its deadline: refuse_late */ \
-    X(4, SHED, "shed")                     /* load shedding: waits have been too long for too long */ \
-    X(5, LANE_FULL, "lane_full")           /* as many tasks of this lane are admitted as may be: max_tasks */ \
-    X(6, ALL_LANES_FULL, "all_lanes_full") /* as many of all lanes: max_total */
+    X(0, NONE, "none")                      /* not known, or the status says it all */ \
+    X(1, QUEUE_FULL, "queue_full")          /* as many wait as may: max_waiters */ \
+    X(2, BREAKER_OPEN, "breaker_open")      /* opening fails, and the circuit breaker is open or half-open */ \
+    X(3, LATE, "late")                      /* it would most likely be served after its deadline: refuse_late */ \
+    X(4, SHED, "shed")                      /* load shedding: waits have been too long for too long */ \
+    X(5, LANE_FULL, "lane_full")            /* as many tasks of this lane are admitted as may be: max_tasks */ \
+    X(6, ALL_LANES_FULL, "all_lanes_full")  /* as many of all lanes: max_total */ \
+    X(7, CLOSED, "closed")                  /* it has been closed or stopped */ \
+    X(8, PAUSED, "paused")                  /* the pool is paused: nothing is lent until it is resumed */ \
+    X(9, SELF_WAIT, "self_wait")            /* the holder that waits holds all objects itself */ \
+    X(10, OPENING_FAILED, "opening_failed") /* there is room, and no object can be opened */ \
+    X(11, OPENING_SLOW, "opening_slow")     /* an object is being opened, and was not ready in time */ \
+    X(12, NOT_OPENED, "not_opened")         /* there is room, and no helper thread has begun to open */ \
+    X(13, NO_OBJECTS, "no_objects")         /* the pool opens none, and none was adopted */ \
+    X(14, LEAK, "leak")                     /* an object is held so long that a leak is suspected */ \
+    X(15, EXHAUSTED, "exhausted")           /* all objects are in use, and come back too slowly */ \
+    X(16, REVOKED, "revoked")     /* the lease was revoked; revoked ones are not given back, and none is in use */ \
+    X(17, CLOSING, "closing")     /* no object is in use; they are being closed */ \
+    X(18, RESETTING, "resetting") /* no object is in use; they are being reset */ \
+    X(19, HEALTH_CHECK, "health_check")     /* the time went into health checks, which failed or still run */ \
+    X(20, FREE_AGAIN, "free_again")         /* nothing was free in its time, and something is now */ \
+    X(21, BEHIND_WAITERS, "behind_waiters") /* others wait, and most likely come first */ \
+    X(22, INTERRUPTED, "interrupted")       /* by cen_pool_interrupt */ \
+    X(23, STOPPED, "stopped")               /* the stop token is set */ \
+    X(24, INSIDE_CALL, "inside_call")       /* the call comes from the pool's own driver or visitor */ \
+    X(25, EXPIRED, "expired")               /* the deadline had passed before it began */ \
+    X(26, NO_MEMBER, "no_member")           /* no member of the router is up */ \
+    X(27, MEMBERS_FULL, "members_full")     /* every member of the router is full */ \
+    X(28, READ_SECTION, "read_section")     /* it would have to wait, in a read section */ \
+    X(29, NOT_LOOPBACK, "not_loopback")     /* other machines reach the address, and options.anywhere is not set */ \
+    X(30, NO_HELPER, "no_helper")           /* a call of the driver waits for a helper thread: max_helpers */
 
 typedef enum cen_cause {
 #define CEN_CAUSE_ENUM_(code, name, word) CEN_CAUSE_##name = code,

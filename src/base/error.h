@@ -16,4 +16,11 @@ __attribute__((format(printf, 4, 5))) cen_status ceni_error_set(cen_error *error
 
 CENI_SPI_END
 
+/* The cause of a failure that was just written to `error`, which may be NULL. Returns `status`. */
+static inline cen_status ceni_error_because(cen_error *error, cen_cause cause, cen_status status)
+{
+    if (error) error->cause = cause;
+    return status;
+}
+
 #endif

@@ -114,6 +114,7 @@ static void explain(cen_take_op *take, cen_pool *pool, cen_status status)
     if (refused) error->code = take->future.code; /* another opening may have failed meanwhile */
     else take->future.code = error->code;
     error->status = status;
+    take->cause = error->cause;
     if (ceni_planted(told_ask_keeps_no_hand)) return;
     ceni_waiters_lock(pool->line);
     ceni_hand_drop_locked(pool);
@@ -128,6 +129,7 @@ static void deliver(ceni_pool_waiter *waiter, cen_status status)
     take->cause = (cen_cause)waiter->cause;
     take->retry_after_ns = waiter->retry_after_ns;
     take->future.code = waiter->code;
+    if (status == CEN_CLOSED && take->cause == CEN_CAUSE_NONE) take->cause = CEN_CAUSE_CLOSED;
     if (status == CEN_OK) ceni_lease_fill(take->future.source_, waiter->slot, waiter->generation, &take->lease);
     else if (waiter->hand) explain(take, waiter->hand, status);
     bool again = ceni_planted(ask_told_twice) && take->future.executor_;
@@ -155,6 +157,7 @@ static cen_status refuse(cen_take_op *take, cen_status status)
 static cen_status refuse_closed(cen_take_op *take, const cen_pool *pool)
 {
     ceni_pool_refuse_closed(pool->name, take->future.error);
+    take->cause = CEN_CAUSE_CLOSED;
     return refuse(take, CEN_CLOSED);
 }
 
@@ -167,6 +170,7 @@ static cen_status refuse_explained(cen_take_op *take, cen_pool *pool, ceni_verdi
     take->retry_after_ns = verdict.retry_after_ns;
     cen_status status = ceni_tell_refusal(pool, verdict, 0, 0, error);
     if (error) take->future.code = error->code;
+    if (error) take->cause = error->cause;
     return refuse(take, status);
 }
 
@@ -207,6 +211,7 @@ static bool lend_now(cen_pool *pool, cen_take_op *take, const char *where, const
     if (!find(pool, &grant, &status, &error)) return false;
     if (status != CEN_OK) {
         take->future.code = error.code;
+        take->cause = error.cause;
         if (take->future.error) *take->future.error = error;
         refuse(take, status);
         return true;

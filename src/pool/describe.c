@@ -73,7 +73,8 @@ static void describe_settings(const cen_description_writer *s, const cen_pool *p
 static void describe_explanation(const cen_description_writer *s, cen_pool *pool)
 {
     char *words = ceni_alloc(NULL, MOST_WORDS, 1);
-    if (words) cen_pool_explain(pool, words, MOST_WORDS);
+    cen_cause cause = ceni_pool_explain_briefly(pool, words, MOST_WORDS);
+    s->text(s->argument, "cause", cause == CEN_CAUSE_NONE ? NULL : cen_cause_name(cause));
     s->text(s->argument, "explanation", words);
     ceni_free(NULL, words, MOST_WORDS, 1);
 }

@@ -6,17 +6,22 @@
  * remedies and look the same from outside: nothing comes back in time. So one
  * picture is taken, and the first of these that fits is named:
  *
- *     closed, paused                      somebody said so
- *     self-wait                           the holder holds all of them itself
- *     opening fails                       there is room, and no object can be made for it
- *     opening takes long                  an object is being made
- *     not opened yet                      there is room, and no helper has begun to make one
- *     nothing is there                    no driver, and nothing was adopted
- *     leak suspected                      somebody has had one for far longer than another has, as far
- *                                         as anybody looked, or nothing came back for a long time
- *     backlog                             all are in use, and come back
- *     nothing can be lent                 none is in use; they are revoked, closing, being reset or tested
- *     health checks                       the take's time went into objects that failed them
+ *     CLOSED, PAUSED              somebody said so
+ *     SELF_WAIT                   the holder holds all of them itself
+ *     OPENING_FAILED              there is room, and no object can be made for it; BREAKER_OPEN: and the breaker is not closed
+ *     OPENING_SLOW                an object is being made
+ *     NOT_OPENED                  there is room, and no helper has begun to make one
+ *     NO_OBJECTS                  no driver, and nothing was adopted
+ *     LEAK                        somebody has had one for far longer than another has, as far
+ *                                 as anybody looked, or nothing came back for a long time
+ *     EXHAUSTED                   all are in use, and come back
+ *     REVOKED, HEALTH_CHECK,      none is in use; they are revoked, being tested, being reset or closing
+ *     RESETTING, CLOSING
+ *
+ * NO_HELPER takes the place of OPENING_SLOW, NOT_OPENED, HEALTH_CHECK, RESETTING and CLOSING while a call of the driver
+ * waits for a helper thread. HEALTH_CHECK is also the cause of a take whose time went into objects that failed their
+ * tests. The cause is a cen_cause, decided once, and the sentence is made from it: who decides by it does not read the
+ * sentence.
  *
  * The counts come from one cen_pool_stats_get and agree with one another (L19).
  * Holders are read a moment later and are named only if the counts have any;
@@ -249,19 +254,6 @@ static void say_failures(writer *w, const picture *p)
 
 /* ---- Causes ------------------------------------------------------------------------------------ */
 
-typedef enum cause {
-    CAUSE_NONE, /* an object is there */
-    CAUSE_CLOSED,
-    CAUSE_PAUSED,
-    CAUSE_SELF_WAIT,
-    CAUSE_OPENING_FAILS,
-    CAUSE_OPENING_SLOW,
-    CAUSE_NOT_OPENED,
-    CAUSE_NOTHING_THERE,
-    CAUSE_LEAK,
-    CAUSE_BACKLOG,
-} cause;
-
 /* All that could come back is the asker's own. */
 static bool waits_for_itself(const picture *p)
 {
@@ -278,18 +270,58 @@ static bool leak_is_suspected(const picture *p)
     return p->youngest >= VERY_LONG_NS && p->youngest / FAR_OLDER > p->waited;
 }
 
-static cause cause_of(const picture *p)
+/* Something is idle, or could be made by a take that comes now. */
+static cen_cause cause_beside_idle(const picture *p)
+{
+    /* What has come back lies there until the first in line has it, or somebody who overtakes. */
+    bool behind = p->s.waiting > 0 && (ceni_pool_has(&p->pool->strict) || !p->is_for_error);
+    if (behind) return CEN_CAUSE_BEHIND_WAITERS;
+    return p->is_for_error ? CEN_CAUSE_FREE_AGAIN : CEN_CAUSE_NONE;
+}
+
+/* No object is in use, and each place has one. What a holder must give back comes before what ends by itself. */
+static cen_cause cause_of_unlendable(const cen_pool_stats *s)
+{
+    if (s->revoked > 0) return CEN_CAUSE_REVOKED;
+    if (s->testing > 0) return CEN_CAUSE_HEALTH_CHECK;
+    if (s->resetting > 0) return CEN_CAUSE_RESETTING;
+    return s->closing > 0 ? CEN_CAUSE_CLOSING : CEN_CAUSE_EXHAUSTED;
+}
+
+/* Of all but helper threads. */
+static cen_cause cause_among_places(const picture *p)
 {
     const cen_pool_stats *s = &p->s;
-    if (s->is_closed) return CAUSE_CLOSED;
-    if (s->is_paused) return CAUSE_PAUSED;
-    if (waits_for_itself(p)) return CAUSE_SELF_WAIT;
-    if (!p->full && s->open_failures > 0) return CAUSE_OPENING_FAILS;
-    if (s->idle > 0 || (!p->full && !p->pool->helped)) return CAUSE_NONE;
-    if (s->opening > 0) return CAUSE_OPENING_SLOW;
-    if (!p->full) return CAUSE_NOT_OPENED;
-    if (s->vacant == s->places) return CAUSE_NOTHING_THERE;
-    return leak_is_suspected(p) ? CAUSE_LEAK : CAUSE_BACKLOG;
+    if (s->is_closed) return CEN_CAUSE_CLOSED;
+    if (s->is_paused) return CEN_CAUSE_PAUSED;
+    if (waits_for_itself(p)) return CEN_CAUSE_SELF_WAIT;
+    if (!p->full && s->open_failures > 0)
+        return s->breaker == CEN_BREAKER_CLOSED ? CEN_CAUSE_OPENING_FAILED : CEN_CAUSE_BREAKER_OPEN;
+    if (s->idle > 0 || (!p->full && !p->pool->helped)) return cause_beside_idle(p);
+    if (s->opening > 0) return CEN_CAUSE_OPENING_SLOW;
+    if (!p->full) return CEN_CAUSE_NOT_OPENED;
+    if (s->vacant == s->places) return CEN_CAUSE_NO_OBJECTS;
+    if (leak_is_suspected(p)) return CEN_CAUSE_LEAK;
+    return s->held + s->moving > 0 ? CEN_CAUSE_EXHAUSTED : cause_of_unlendable(s);
+}
+
+/* What ends as soon as the driver has done a call. */
+static bool waits_for_a_call(cen_cause cause)
+{
+    return cause == CEN_CAUSE_OPENING_SLOW || cause == CEN_CAUSE_NOT_OPENED || cause == CEN_CAUSE_HEALTH_CHECK ||
+           cause == CEN_CAUSE_RESETTING || cause == CEN_CAUSE_CLOSING;
+}
+
+static cen_cause cause_of(const picture *p)
+{
+    cen_cause cause = cause_among_places(p);
+    return p->crowded > 0 && waits_for_a_call(cause) ? CEN_CAUSE_NO_HELPER : cause;
+}
+
+/* The text has the failures of opening already. */
+static bool is_of_opening(cen_cause cause)
+{
+    return cause == CEN_CAUSE_OPENING_FAILED || cause == CEN_CAUSE_BREAKER_OPEN;
 }
 
 /* One part of a list: the first has nothing before it. */
@@ -327,30 +359,30 @@ static void say_crowd(writer *w, const picture *p)
 }
 
 /* One sentence for each; true if it has named the oldest holder. */
-static bool say_cause(writer *w, const picture *p, cause why)
+static bool say_cause(writer *w, const picture *p, cen_cause cause)
 {
-    switch (why) {
-    case CAUSE_CLOSED: say(w, "Closed: the pool has been closed."); break;
-    case CAUSE_PAUSED: say(w, "Paused: nothing is lent until the pool is resumed."); break;
-    case CAUSE_SELF_WAIT: say(w, "Self-wait: this %s holds all of them itself.", ceni_holder_word(p->asker)); break;
-    case CAUSE_OPENING_FAILS:
+    if (cause == CEN_CAUSE_NO_HELPER) cause = cause_among_places(p); /* behind the counts it says for what that waits */
+    switch (cause) {
+    case CEN_CAUSE_CLOSED: say(w, "Closed: the pool has been closed."); break;
+    case CEN_CAUSE_PAUSED: say(w, "Paused: nothing is lent until the pool is resumed."); break;
+    case CEN_CAUSE_SELF_WAIT: say(w, "Self-wait: this %s holds all of them itself.", ceni_holder_word(p->asker)); break;
+    case CEN_CAUSE_OPENING_FAILED:
+    case CEN_CAUSE_BREAKER_OPEN:
         say(w, "Opening fails: ");
         say_failures(w, p);
         break;
-    case CAUSE_OPENING_SLOW: say(w, "Opening takes long: %u under way.", p->s.opening); break;
-    case CAUSE_NOT_OPENED: say(w, "Not opened yet: there is room for more, and opening takes its time."); break;
-    case CAUSE_NOTHING_THERE: say(w, "Nothing is there: the pool opens no objects, and has none."); break;
-    case CAUSE_LEAK:
+    case CEN_CAUSE_OPENING_SLOW: say(w, "Opening takes long: %u under way.", p->s.opening); break;
+    case CEN_CAUSE_NOT_OPENED: say(w, "Not opened yet: there is room for more, and opening takes its time."); break;
+    case CEN_CAUSE_NO_OBJECTS: say(w, "Nothing is there: the pool opens no objects, and has none."); break;
+    case CEN_CAUSE_LEAK:
         say(w, "Leak suspected: ");
         say_holder(w, &p->oldest[0]);
         say(w, p->youngest >= VERY_LONG_NS ? "; nothing has come back for long."
                                            : "; no other is known to be held for nearly so long.");
         return true;
-    case CAUSE_BACKLOG: say_backlog(w, p); break;
-    case CAUSE_NONE:
-        if (p->s.waiting > 0 && ceni_pool_has(&p->pool->strict)) say(w, "Others wait, and come first.");
-        else say(w, "One that was not there is there now.");
-        break;
+    case CEN_CAUSE_BEHIND_WAITERS: say(w, "Others wait, and come first."); break;
+    case CEN_CAUSE_FREE_AGAIN: say(w, "One that was not there is there now."); break;
+    default: say_backlog(w, p); break;
     }
     return false;
 }
@@ -358,7 +390,7 @@ static bool say_cause(writer *w, const picture *p, cause why)
 /* ---- A take that failed --------------------------------------------------------------------------- */
 
 /* Why it was refused, and when it is worth while to try again. */
-static void say_rule(writer *w, const picture *p, const ceni_verdict *verdict)
+static void say_limit(writer *w, const picture *p, const ceni_verdict *verdict)
 {
     if (verdict->cause == CEN_CAUSE_SHED) {
         say(w, "refused after ");
@@ -398,7 +430,7 @@ static void say_outcome(writer *w, const picture *p, const ceni_verdict *verdict
     case CEN_FULL: say(w, "pool \"%s\": as many takes wait already as may (max_waiters)", name); break;
     case CEN_OVERLOAD:
         say(w, "pool \"%s\": ", name);
-        say_rule(w, p, verdict);
+        say_limit(w, p, verdict);
         break;
     case CEN_EMPTY: say(w, "pool \"%s\": nothing is idle", name); break;
     case CEN_INTERRUPTED: say(w, "pool \"%s\": interrupted", name); break;
@@ -408,18 +440,19 @@ static void say_outcome(writer *w, const picture *p, const ceni_verdict *verdict
         say(w, " after ");
         say_time(w, p->waited);
     }
-    if (verdict->cause != CEN_CAUSE_NONE) {
+    if (ceni_verdict_refuses(verdict)) {
         say(w, "; try again in about ");
         say_time(w, verdict->retry_after_ns);
     }
     say(w, ". ");
 }
 
-static void fill_in(cen_error *error, const ceni_verdict *verdict, cen_status status, int code)
+/* `cause`: what was found out; the verdict's comes before it. */
+static void fill_in(cen_error *error, const ceni_verdict *verdict, cen_status status, int code, cen_cause cause)
 {
     error->status = status;
     error->code = code;
-    error->cause = verdict->cause;
+    error->cause = verdict->cause == CEN_CAUSE_NONE ? cause : verdict->cause;
     error->retry_after_ns = verdict->retry_after_ns;
     error->current = verdict->current;
     error->max = verdict->max;
@@ -438,7 +471,7 @@ static cen_status explain_vain(picture *p, const ceni_verdict *verdict, cen_erro
     say(&w, "pool \"%s\": ", p->pool->name);
     if (p->s.open_failures > 0) say_failures(&w, p);
     else say(&w, "%.400s; objects can be opened again.", words_of(p->pool, &p->last));
-    fill_in(error, verdict, status, p->last.code);
+    fill_in(error, verdict, status, p->last.code, CEN_CAUSE_OPENING_FAILED);
     return status;
 }
 
@@ -447,14 +480,15 @@ static void give_reason(picture *p, const ceni_checks *checks, ceni_reason *out)
 {
     out->text[0] = '\0';
     take_picture(p, p->waited > 0 ? MOST_LOOKED : FEW);
-    cause why = cause_of(p);
+    cen_cause cause = cause_of(p);
     writer w = {.text = out->text, .room = sizeof out->text};
     bool named = false;
     if (checks) say_checks(&w, checks);
     int64_t spent = checks ? checks->spent_ns + (checks->goes_on ? checks->last_ns : 0) : 0;
-    bool enough = checks && why != CAUSE_SELF_WAIT && spent >= p->waited / 2; /* no other cause */
-    if (!enough) named = say_cause(&w, p, why);
+    bool enough = checks && cause != CEN_CAUSE_SELF_WAIT && spent >= p->waited / 2; /* no other cause */
+    if (!enough) named = say_cause(&w, p, cause);
     if (!enough) say(&w, " ");
+    if (enough) cause = CEN_CAUSE_HEALTH_CHECK;
     say_counts(&w, p);
     say_crowd(&w, p);
     if (p->listed > 0 && !named) {
@@ -462,11 +496,12 @@ static void give_reason(picture *p, const ceni_checks *checks, ceni_reason *out)
         say_holder(&w, &p->oldest[0]);
         say(&w, ".");
     }
-    if (p->s.open_failures > 0 && why != CAUSE_OPENING_FAILS) {
+    if (p->s.open_failures > 0 && !is_of_opening(cause)) {
         say(&w, " Also, ");
         say_failures(&w, p);
     }
-    out->code = why == CAUSE_OPENING_FAILS ? p->last.code : 0;
+    out->code = is_of_opening(cause) ? p->last.code : 0;
+    out->cause = cause;
     out->sole = p->sole;
     out->suspect_ns = p->youngest >= VERY_LONG_NS ? p->youngest / FAR_OLDER : 0;
     out->suspects = out->suspect_ns > p->waited;
@@ -490,7 +525,7 @@ cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t wa
         if (shared) ceni_reason_keep(pool, holder, &reason);
     }
     say(&w, "%s", reason.text);
-    fill_in(error, &verdict, verdict.status, reason.code);
+    fill_in(error, &verdict, verdict.status, reason.code, reason.cause);
     return verdict.status;
 }
 
@@ -511,7 +546,8 @@ cen_status ceni_explain_close(cen_pool *pool, const cen_close_report *report, ce
     }
     if (p.listed > 0 && p.holders > 0) say(&w, "; and %u more", p.holders);
     say(&w, ".");
-    fill_in(error, &(ceni_verdict){.status = CEN_TIMEOUT}, CEN_TIMEOUT, 0);
+    cen_cause cause = report->revoked > 0 ? CEN_CAUSE_REVOKED : CEN_CAUSE_CLOSING;
+    fill_in(error, &(ceni_verdict){.status = CEN_TIMEOUT}, CEN_TIMEOUT, 0, cause);
     return CEN_TIMEOUT;
 }
 
@@ -626,48 +662,85 @@ static void say_opening(writer *w, const picture *p)
     }
 }
 
-/* A lease that is held for longer than the pool allows comes first: a take may be served in spite of it, and all is not well. */
-static bool say_leak(writer *w, const picture *p)
+/* A lease is held for longer than the pool allows: *limit. */
+static bool leaks(const picture *p, int64_t *limit)
 {
     cen_pool_options o = CEN_SIZED(cen_pool_options);
     if (p->listed == 0 || cen_pool_options_get(p->pool, &o) != CEN_OK) return false;
-    if (o.leak_after_ns <= 0 || p->oldest[0].held_ns < o.leak_after_ns) return false;
+    *limit = o.leak_after_ns;
+    return o.leak_after_ns > 0 && p->oldest[0].held_ns >= o.leak_after_ns;
+}
+
+/* It comes first: a take may be served in spite of it, and all is not well. */
+static void say_leak(writer *w, const picture *p, int64_t limit)
+{
     say(w, "Leak: ");
     say_holder(w, &p->oldest[0]);
     say(w, " (leak_after_ns is ");
-    say_time(w, o.leak_after_ns);
+    say_time(w, limit);
     say(w, "). ");
-    return true;
+}
+
+/* Where a leak may be what is behind it, or comes before it. */
+static bool gives_way_to_leak(cen_cause cause)
+{
+    switch (cause) {
+    case CEN_CAUSE_NONE:
+    case CEN_CAUSE_BEHIND_WAITERS:
+    case CEN_CAUSE_EXHAUSTED:
+    case CEN_CAUSE_REVOKED:
+    case CEN_CAUSE_HEALTH_CHECK:
+    case CEN_CAUSE_RESETTING:
+    case CEN_CAUSE_CLOSING: return true;
+    default: return false;
+    }
+}
+
+/* What a take would meet, in a sentence. */
+static void say_prospect(writer *w, const picture *p, cen_cause cause, bool after_leak)
+{
+    if (cause == CEN_CAUSE_BEHIND_WAITERS)
+        say(w, ceni_pool_has(&p->pool->strict) ? "others wait, and come first."
+                                               : "a take finds one that is free just now, or waits with the others.");
+    else if (cause != CEN_CAUSE_NONE) say_cause(w, p, cause);
+    else say(w, "%s take finds an object, or makes one.", after_leak ? "A" : "a");
+}
+
+/* All of it; returns the cause. */
+static cen_cause say_all(writer *w, cen_pool *pool, bool with_holders)
+{
+    picture p = {.pool = pool, .patient = true};
+    take_picture(&p, CEN_POOL_MAX);
+    cen_cause cause = cause_of(&p);
+    int64_t limit = 0;
+    bool leak = gives_way_to_leak(cause) && leaks(&p, &limit);
+    say(w, "pool \"%s\": ", pool->name);
+    if (leak) say_leak(w, &p, limit);
+    say_prospect(w, &p, cause, leak);
+    say(w, "\n");
+    say_counts(w, &p);
+    say_crowd(w, &p);
+    say(w, "\n");
+    if (with_holders) say_holders(w, &p);
+    say_orphans(w, pool);
+    say_waits(w, &p.s);
+    say_overload(w, &p.s);
+    if (!is_of_opening(cause)) say_opening(w, &p);
+    if (p.s.leaked > 0) say(w, "Leases reported as leaked: %llu.\n", (unsigned long long)p.s.leaked);
+    return leak ? CEN_CAUSE_LEAK : cause;
+}
+
+cen_cause ceni_pool_explain_briefly(cen_pool *pool, char *text, size_t room)
+{
+    writer w = {.text = text, .room = text ? room : 0};
+    return say_all(&w, pool, false);
 }
 
 size_t cen_pool_explain(cen_pool *pool, char *text, size_t room)
 {
     writer w = {.text = text, .room = text ? room : 0};
     cen_error refused;
-    if (ceni_pool_check(pool, "cen_pool_explain", &refused) != CEN_OK) {
-        say(&w, "%s.\n", refused.text);
-        return w.used + 1;
-    }
-    picture p = {.pool = pool, .patient = true};
-    take_picture(&p, CEN_POOL_MAX);
-    cause why = cause_of(&p);
-    say(&w, "pool \"%s\": ", pool->name);
-    bool leaks = (why == CAUSE_NONE || why == CAUSE_BACKLOG) && say_leak(&w, &p);
-    /* What has come back lies there until the first in line has it, or somebody who overtakes. */
-    if (why == CAUSE_NONE && p.s.waiting > 0)
-        say(&w, ceni_pool_has(&pool->strict) ? "others wait, and come first."
-                                             : "a take finds one that is free just now, or waits with the others.");
-    else if (why == CAUSE_NONE) say(&w, "%s take finds an object, or makes one.", leaks ? "A" : "a");
-    else say_cause(&w, &p, why);
-    say(&w, "\n");
-    say_counts(&w, &p);
-    say_crowd(&w, &p);
-    say(&w, "\n");
-    say_holders(&w, &p);
-    say_orphans(&w, pool);
-    say_waits(&w, &p.s);
-    say_overload(&w, &p.s);
-    if (why != CAUSE_OPENING_FAILS) say_opening(&w, &p);
-    if (p.s.leaked > 0) say(&w, "Leases reported as leaked: %llu.\n", (unsigned long long)p.s.leaked);
+    if (ceni_pool_check(pool, "cen_pool_explain", &refused) == CEN_OK) say_all(&w, pool, true);
+    else say(&w, "%s.\n", refused.text);
     return w.used + 1;
 }

@@ -120,8 +120,8 @@ size_t ceni_orphans_list(cen_pool *pool, size_t skip, ceni_orphan_seen *seen, si
 
 /* ---- admission.c: who may join the line -------------------------------------------------- */
 
-/* Whether a take may go on, and if not: the cause of a refusal, when to try again, and, of a limit that was
- * reached, how many there were and may be. */
+/* Whether a take may go on, and if not: the cause, or NONE if that is to be found out; if it was refused, when to try again;
+ * and, of a limit that was reached, how many there were and may be. */
 typedef struct ceni_verdict {
     cen_status status;
     cen_cause cause;
@@ -129,6 +129,12 @@ typedef struct ceni_verdict {
     int64_t current, max;
     const ceni_checks *checks; /* NULL: the take has made none */
 } ceni_verdict;
+
+/* It was refused, and did not fail in its time or by its own opening. */
+static inline bool ceni_verdict_refuses(const ceni_verdict *verdict)
+{
+    return verdict->retry_after_ns > 0;
+}
 
 /* The one place where it is decided whether a waiter, thread or pending, may
  * join. `now` is ceni_clock_now(); `moment` its deadline on the pool's clock,

@@ -35,6 +35,7 @@ static void fail_first_locked(cen_pool *pool, const cen_error *why, ceni_followu
     if (first->error) *first->error = *why;
     first->error = NULL; /* all is said */
     first->code = why->code;
+    first->cause = (uint8_t)why->cause;
     ceni_waiters_drop_first_locked(pool, CENI_WAIT_SENT_AWAY, call);
 }
 

@@ -172,8 +172,8 @@ cen_status ceni_place_call_open(cen_pool *pool, uint32_t index, void **object, c
 static cen_status open_failed(const cen_pool *pool, cen_status status, const cen_error *said, cen_error *error)
 {
     const char *words = said->text[0] ? said->text : cen_status_text(status);
-    return ceni_error_set(error, status, said->code, "pool \"%s\": an object could not be opened: %.400s", pool->name,
-                          words);
+    ceni_error_set(error, status, said->code, "pool \"%s\": an object could not be opened: %.400s", pool->name, words);
+    return ceni_error_because(error, CEN_CAUSE_OPENING_FAILED, status);
 }
 
 void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_call_outcome *how, cen_error *error)

@@ -128,7 +128,8 @@ typedef struct ceni_reason {
     int64_t suspect_ns;             /* a leak is suspected if a take has waited for less ... */
     bool suspects;                  /* ... and so it was for the one that it was made for */
     uint64_t sole;                  /* the holder who holds all that was met; 0: there is no such one */
-    int code;                       /* of the cen_error */
+    int code;                       /* of the cen_error ... */
+    cen_cause cause;                /* ... likewise */
     char text[CEN_ERROR_TEXT_SIZE]; /* what follows the outcome */
 } ceni_reason;
 

@@ -27,6 +27,7 @@ bool ceni_reason_recall(cen_pool *pool, uint64_t holder, int64_t waited_ns, ceni
     fits = fits && (kept->sole == 0 || kept->sole != holder) && kept->suspects == (kept->suspect_ns > waited_ns);
     if (fits) {
         out->code = kept->code;
+        out->cause = kept->cause;
         memcpy(out->text, kept->text, strlen(kept->text) + 1);
     }
     ceni_waiters_unlock(pool->line);

@@ -127,8 +127,10 @@ static cen_status borrow(cen_pool *pool, uint32_t index, cen_scope *scope, cen_e
     uint64_t word;
     is_mine(slot, &word);
     if (ceni_word_state(word) != CENI_SLOT_HELD)
-        return ceni_error_set(error, CEN_REVOKED, 0, "pool \"%s\": the object of the outer scope has been taken away",
-                              pool->name);
+        return ceni_error_because(error, CEN_CAUSE_REVOKED,
+                                  ceni_error_set(error, CEN_REVOKED, 0,
+                                                 "pool \"%s\": the object of the outer scope has been taken away",
+                                                 pool->name));
     slot->scopes++;
     scope->lease = (cen_lease){.object = ceni_load_relaxed(&slot->object), /* the holder's own; carries nothing */
                                .pool = pool,

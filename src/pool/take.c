@@ -57,13 +57,15 @@ cen_status ceni_pool_check(const cen_pool *pool, const char *call, cen_error *er
 
 cen_status ceni_pool_refuse_closed(const char *name, cen_error *error)
 {
-    return ceni_error_set(error, CEN_CLOSED, 0, "pool \"%s\" has been closed", name);
+    return ceni_error_because(error, CEN_CAUSE_CLOSED,
+                              ceni_error_set(error, CEN_CLOSED, 0, "pool \"%s\" has been closed", name));
 }
 
 cen_status ceni_pool_misuse(const cen_pool *pool, const char *what, cen_error *error)
 {
-    return ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": %s inside a call of its own driver or visitor",
-                          pool->name, what);
+    ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": %s inside a call of its own driver or visitor", pool->name,
+                   what);
+    return ceni_error_because(error, CEN_CAUSE_INSIDE_CALL, CEN_MISUSE);
 }
 
 /* Opens an object in the claimed place. If the pool was closed meanwhile, it is closed again. */
@@ -139,14 +141,16 @@ static ceni_wait_terms terms_of(const taking *take, int64_t moment)
 static cen_status tell_stopped(const cen_pool *pool, cen_status status, cen_error *error)
 {
     const char *why = status == CEN_FORKED ? "the stop token belongs to the parent process" : "the stop token is set";
-    return ceni_error_set(error, status, 0, "pool \"%s\": the take was not started: %s", pool->name, why);
+    ceni_error_set(error, status, 0, "pool \"%s\": the take was not started: %s", pool->name, why);
+    return ceni_error_because(error, status == CEN_FORKED ? CEN_CAUSE_NONE : CEN_CAUSE_STOPPED, status);
 }
 
 /* The program has ended it while its object was tested. */
 static cen_status end_early(cen_pool *pool, cen_status status, const taking *take, cen_error *error)
 {
     if (status == CEN_FORKED) return tell_stopped(pool, status, error);
-    ceni_verdict verdict = {.status = status, .checks = &take->checks};
+    cen_cause cause = cen_stop_token_is_set(take->stop) ? CEN_CAUSE_STOPPED : CEN_CAUSE_INTERRUPTED;
+    ceni_verdict verdict = {.status = status, .cause = cause, .checks = &take->checks};
     ceni_add_relaxed(&pool->missed, 1); /* a number; carries nothing */
     return ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - take->began, ceni_holder_known(), error);
 }
@@ -218,9 +222,9 @@ static cen_status check_self_wait(cen_pool *pool, cen_error *error)
                              "%s waits for an object and holds all of them itself", ceni_holder_say(me, holder));
         return CEN_OK;
     }
-    return ceni_error_set(error, CEN_MISUSE, 0,
-                          "pool \"%s\": this %s holds all %u objects itself and would wait for ever", pool->name,
-                          ceni_holder_word(me), max);
+    ceni_error_set(error, CEN_MISUSE, 0, "pool \"%s\": this %s holds all %u objects itself and would wait for ever",
+                   pool->name, ceni_holder_word(me), max);
+    return ceni_error_because(error, CEN_CAUSE_SELF_WAIT, CEN_MISUSE);
 }
 
 /* The answer of a take that got nothing in its time. */

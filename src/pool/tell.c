@@ -127,7 +127,7 @@ cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waite
     bool late = verdict.status == CEN_TIMEOUT && waited_ns > 0, interrupted = verdict.status == CEN_INTERRUPTED;
     bool told = (late || interrupted) && timeout_is_due(pool);
     CENI_PROBE3(refused, pool->name, (int)verdict.status, waited_ns);
-    uint64_t refusals = ceni_pool_tells && verdict.cause != CEN_CAUSE_NONE ? refusals_due(pool) : 0;
+    uint64_t refusals = ceni_pool_tells && ceni_verdict_refuses(&verdict) ? refusals_due(pool) : 0;
     cen_error unread;
     if ((told || refusals) && !error) error = &unread;
     cen_status status = ceni_explain_refusal(pool, verdict, waited_ns, holder, error);

@@ -53,6 +53,10 @@ cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t wa
 /* The text of a close that ended at its deadline: what is out, and whose. Returns TIMEOUT. */
 cen_status ceni_explain_close(cen_pool *pool, const cen_close_report *report, cen_error *error);
 
+/* As cen_pool_explain, without the list of holders, and with its cause: why a take would wait or fail now, or LEAK, which one
+ * may be served in spite of; NONE: all is well. */
+cen_cause ceni_pool_explain_briefly(cen_pool *pool, char *text, size_t room);
+
 /* ---- who.c ---------------------------------------------------------------------------------- */
 
 /* "thread 7 (worker, tid 4711)", "thread 7 (ended)", "task 12"; writes to `text`, and returns it. */

@@ -85,7 +85,9 @@ static ceni_verdict answer_to(const ceni_pool_waiter *waiter, uint32_t state)
     ceni_verdict verdict = {.cause = (cen_cause)waiter->cause, .retry_after_ns = waiter->retry_after_ns};
     if (state == CENI_WAIT_REFUSED) verdict.status = CEN_DRIVER;
     else if (state == CENI_WAIT_SHED) verdict.status = CEN_OVERLOAD;
-    else verdict = (ceni_verdict){.status = state == CENI_WAIT_INTERRUPTED ? CEN_INTERRUPTED : CEN_CLOSED};
+    else if (state == CENI_WAIT_INTERRUPTED)
+        verdict = (ceni_verdict){.status = CEN_INTERRUPTED, .cause = CEN_CAUSE_INTERRUPTED};
+    else verdict = (ceni_verdict){.status = CEN_CLOSED, .cause = CEN_CAUSE_CLOSED};
     return verdict;
 }
 
@@ -262,7 +264,7 @@ static ceni_verdict expire(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant 
 /* The stop token was set. What came first wins here, too. */
 static ceni_verdict stop_waiting(cen_pool *pool, ceni_pool_waiter *waiter, ceni_grant *out)
 {
-    ceni_verdict stopped = {.status = CEN_INTERRUPTED};
+    ceni_verdict stopped = {.status = CEN_INTERRUPTED, .cause = CEN_CAUSE_STOPPED};
     if (ceni_waiters_leave(pool, waiter, NULL) || ceni_planted(stopped_take_loses_its_grant)) return stopped;
     return told_before(waiter, out);
 }

@@ -189,8 +189,10 @@ void ceni_waiters_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter, ceni_wai
     ceni_wait_ends_locked(pool, now - waiter->since);
     if (state == CENI_WAIT_EXPIRED) ceni_tell_expired_locked(pool, waiter, now);
     remove_locked(pool, waiter, call);
-    bool by_breaker = state == CENI_WAIT_REFUSED && pool->gate.breaker != CEN_BREAKER_CLOSED;
-    if (by_breaker) refuse(waiter, CEN_CAUSE_BREAKER_OPEN, ceni_retry_opening_locked(pool));
+    bool by_breaker = pool->gate.breaker != CEN_BREAKER_CLOSED;
+    if (state == CENI_WAIT_REFUSED && by_breaker)
+        refuse(waiter, CEN_CAUSE_BREAKER_OPEN, ceni_retry_opening_locked(pool));
+    if (state == CENI_WAIT_REFUSED && !by_breaker) refuse(waiter, CEN_CAUSE_OPENING_FAILED, 0);
     if (state == CENI_WAIT_SHED) refuse(waiter, CEN_CAUSE_SHED, pool->options.shed_interval_ns);
     if (waiter->pending && waiter->error) {
         waiter->hand = pool;

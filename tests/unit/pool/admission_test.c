@@ -217,7 +217,7 @@ TEST(one_that_is_refused_because_nothing_can_be_opened_is_told_when_that_is_trie
     cen_lease lease;
     /* its own opening failed: it was not refused */
     expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, &error), CEN_DRIVER);
-    expect(error.cause == CEN_CAUSE_NONE && error.retry_after_ns == 0);
+    expect(error.cause == CEN_CAUSE_OPENING_FAILED && error.retry_after_ns == 0);
     int64_t next = expect_sound(pool).next_open_ns;
     expect(next > 0 && next <= 100 * MS);
     expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, &error), CEN_DRIVER);
@@ -233,7 +233,7 @@ TEST(a_timeout_and_a_misuse_are_no_refusal_and_an_error_that_is_used_again_forge
     expect_equal(cen_pool_take(pool, cen_in_ms(1), &other, &error), CEN_FULL);
     expect(error.cause == CEN_CAUSE_QUEUE_FULL && error.retry_after_ns > 0);
     expect_equal(cen_pool_take(pool, CEN_NOW, &other, &error), CEN_TIMEOUT);
-    expect(error.cause == CEN_CAUSE_NONE && error.retry_after_ns == 0);
+    expect(error.cause == CEN_CAUSE_SELF_WAIT && error.retry_after_ns == 0);
     expect_equal(cen_pool_take(pool, cen_in_ms(1), &other, &error), CEN_FULL);
     expect_equal(cen_pool_take(NULL, CEN_NOW, &other, &error), CEN_INVALID);
     expect(error.cause == CEN_CAUSE_NONE && error.retry_after_ns == 0);

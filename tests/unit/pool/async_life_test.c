@@ -36,7 +36,8 @@ TEST(a_paused_pool_lends_nothing_to_who_asks_and_keeps_its_deadline)
     ask(&two, pool, CEN_NEVER);
     pass(5 * MS);
     expect_told(&one, CEN_TIMEOUT);
-    expect_error(&one.error, CEN_TIMEOUT, "Paused");
+    expect_because(&one.error, CEN_CAUSE_PAUSED);
+    expect_equal(one.take.cause, CEN_CAUSE_PAUSED);
     expect_pending(&two);
     expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
     expect_lent(&two, 1);

@@ -72,12 +72,16 @@ TEST(L18_a_take_that_waits_for_a_helper_says_so)
     expect_equal(silent[1].of[CALL_OPEN].calls + silent[2].of[CALL_OPEN].calls, 0);
     cen_pool_explain(hung[1], text, sizeof text);
     expect(strstr(text, " 1 call of the driver waits for a helper thread (max_helpers is 2).") != NULL);
+    expect_equal(ceni_pool_explain_briefly(hung[1], NULL, 0), CEN_CAUSE_NO_HELPER);
     pass(SECOND);
     for (int i = 0; i < HUNG; i++) expect_answer(&takers[i], CEN_TIMEOUT);
-    expect(strstr(takers[0].error.text, "helper") == NULL); /* its own call goes on */
-    for (int i = 1; i < HUNG; i++)
+    expect_because(&takers[0].error, CEN_CAUSE_OPENING_SLOW); /* its own call goes on */
+    expect(strstr(takers[0].error.text, "helper") == NULL);
+    for (int i = 1; i < HUNG; i++) {
+        expect_because(&takers[i].error, CEN_CAUSE_NO_HELPER);
         expect(strstr(takers[i].error.text, " 1 call of the driver waits for a helper thread (max_helpers is 2).") !=
                NULL);
+    }
     let_all_go(&silent[0], CALL_OPEN);
     cen_pool_explain(hung[1], text, sizeof text);
     expect(strstr(text, "helper") == NULL);

@@ -34,6 +34,7 @@ TEST(L7_a_take_returns_by_its_deadline_while_its_health_check_goes_on_and_says_s
         cen_pool *pool = begin_stale(.max = 1, .order = order, .test_timeout_ns = 20 * SECOND);
         cen_error error;
         expect_timeout(pool, 300 * MS, &error);
+        expect_because(&error, CEN_CAUSE_HEALTH_CHECK);
         expect_error(&error, CEN_TIMEOUT,
                      "pool \"orders\": no object after 300 ms. Health check: the test of object 0 has been "
                      "running for 300 ms. max is 1: 0 held, 0 idle, 0 opening, 1 testing; 0 waiting.");
@@ -121,6 +122,7 @@ TEST(a_take_that_has_no_time_left_after_a_health_check_that_took_too_long_says_s
     cen_pool *pool = begin_stale(.max = 1, .test_timeout_ns = SECOND);
     cen_error error;
     expect_timeout(pool, 1500 * MS, &error);
+    expect_because(&error, CEN_CAUSE_HEALTH_CHECK);
     expect_error(&error, CEN_TIMEOUT, "Health check: object 0 failed its test after 1000 ms: it takes too long. ");
     let_all_go(&s, CALL_TEST);
     end_life(&s, pool);

@@ -61,6 +61,9 @@ TEST(explain_of_a_closed_pool_lists_what_is_still_out)
     char text[2000];
     expect(cen_pool_explain(pool, text, sizeof text) <= sizeof text);
     expect_says(text, "Closed: the pool has been closed.");
+    cen_error error;
+    expect_equal(cen_pool_try_take(pool, &(cen_lease){.pool = NULL}, &error), CEN_CLOSED);
+    expect_because(&error, CEN_CAUSE_CLOSED);
     expect_says(text, "Held longest:\n  object 0, revoked, held by thread ");
     expect_says(text, "  object 1, revoked, held by thread ");
     expect_equal(cen_pool_give(&one), CEN_REVOKED);

@@ -66,6 +66,7 @@ TEST(a_take_whose_objects_all_fail_their_tests_is_missed_once)
 typedef struct stopped {
     cen_stop_token token;
     cen_status status;
+    cen_error error;
     uint64_t number;
 } stopped;
 
@@ -74,7 +75,7 @@ static void take_until_stopped(void *argument)
     stopped *self = argument;
     cen_lease lease;
     self->number = cen_thread_number();
-    self->status = cen_pool_take_stop(pool, CEN_NEVER, &self->token, &lease, NULL);
+    self->status = cen_pool_take_stop(pool, CEN_NEVER, &self->token, &lease, &self->error);
 }
 
 static ceni_thread begin_stopped(stopped *self)
@@ -100,6 +101,8 @@ TEST(a_take_that_waits_and_is_ended_by_the_program_is_cancelled_and_has_not_fail
     join(first);
     join(second);
     expect(set.status == CEN_INTERRUPTED && interrupted.status == CEN_INTERRUPTED);
+    expect_because(&set.error, CEN_CAUSE_STOPPED);
+    expect_because(&interrupted.error, CEN_CAUSE_INTERRUPTED);
     cen_pool_stats n = expect_sound(pool);
     expect(n.cancelled == 3 && n.failed == 0 && n.waited == 3 && n.missed == 0);
     char text[2000];

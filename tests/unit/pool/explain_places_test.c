@@ -4,8 +4,8 @@
 
 static script s;
 
-/* The text of a take that times out. */
-static void expect_timeout_says(cen_pool *pool, const char *words, cen_error *error)
+/* The text of a take that times out, and its cause. */
+static void expect_timeout_says(cen_pool *pool, cen_cause cause, const char *words, cen_error *error)
 {
     taker one;
     begin_take(&one, pool, cen_in_ms(500));
@@ -13,6 +13,7 @@ static void expect_timeout_says(cen_pool *pool, const char *words, cen_error *er
     expect_answer(&one, CEN_TIMEOUT);
     expect_error(&one.error, CEN_TIMEOUT, words);
     if (strstr(one.error.text, "all are in use")) test_fail(__FILE__, __LINE__, "%s", one.error.text);
+    expect_because(&one.error, cause);
     *error = one.error;
 }
 
@@ -26,7 +27,7 @@ TEST(L18_a_timeout_while_all_places_are_revoked_says_so_and_names_who_has_not_gi
         expect_equal(cen_pool_take_at(pool, cen_in_s(1), &leases[i], NULL, "cellar.c:11"), CEN_OK);
     pass(100 * SECOND);
     expect_timeout_says(
-        pool,
+        pool, CEN_CAUSE_REVOKED,
         "pool \"orders\": no object after 500 ms. Nothing can be lent: 2 are revoked and not given back. max is 2: "
         "0 held, 0 idle, 0 opening, 2 revoked and not back; 0 waiting. Held longest: object ",
         &error);
@@ -52,13 +53,35 @@ TEST(L18_a_timeout_counts_places_that_are_revoked_closing_and_resetting_and_does
     s.things[number_of(&resetting)].condition = CEN_DIRTY;
     give_back(&resetting);
     expect_timeout_says(
-        pool, "Backlog: 1 is in use, 1 is revoked and not given back, 1 is being closed, 1 is being reset. max is 4: ",
+        pool, CEN_CAUSE_EXHAUSTED,
+        "Backlog: 1 is in use, 1 is revoked and not given back, 1 is being closed, 1 is being reset. max is 4: ",
         &error);
     expect_equal(cen_pool_discard(&held), CEN_OK);
-    expect_timeout_says(
-        pool, "Nothing can be lent: 1 is revoked and not given back, 2 are being closed, 1 is being reset. ", &error);
+    expect_timeout_says(pool, CEN_CAUSE_REVOKED,
+                        "Nothing can be lent: 1 is revoked and not given back, 2 are being closed, 1 is being reset. ",
+                        &error);
     let_all_go(&s, CALL_CLOSE);
     let_all_go(&s, CALL_RESET);
     expect_equal(cen_pool_give(&revoked), CEN_REVOKED);
+    end_life(&s, pool);
+}
+
+/* Nobody has to give anything back: what the driver takes its time for is named. */
+TEST(L18_a_timeout_while_nothing_is_in_use_names_the_call_of_the_driver_that_goes_on)
+{
+    s = (script){.of[CALL_CLOSE] = {.hang_from = 1, .hang_to = 9}, .of[CALL_RESET] = {.hang_from = 1, .hang_to = 9}};
+    cen_pool *pool = begin_life(&s, BLOCKS | HAS_CHECK | HAS_RESET, .max = 2, .max_lifetime_ns = CEN_OFF);
+    cen_lease closing = take(pool), resetting = take(pool);
+    cen_error error;
+    s.things[number_of(&resetting)].condition = CEN_DIRTY;
+    give_back(&resetting);
+    expect_equal(cen_pool_discard(&closing), CEN_OK);
+    expect_timeout_says(pool, CEN_CAUSE_RESETTING, "Nothing can be lent: 1 is being closed, 1 is being reset. ",
+                        &error);
+    s.of[CALL_RESET].fail_from = 1, s.of[CALL_RESET].fail_to = 9;
+    let_all_go(&s, CALL_RESET);
+    pass(SECOND);
+    expect_timeout_says(pool, CEN_CAUSE_CLOSING, "Nothing can be lent: ", &error);
+    let_all_go(&s, CALL_CLOSE);
     end_life(&s, pool);
 }

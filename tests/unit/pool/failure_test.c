@@ -125,7 +125,7 @@ TEST(L11_without_back_off_a_waiting_take_fails_with_the_first_openings_error_as_
             expect(cen_clock() - began <= MS); /* the floor: no other opening begins sooner after one that failed */
             expect_error(&error, CEN_SYSTEM, "nobody listens");
             expect_equal(error.code, 111);
-            expect(error.cause == CEN_CAUSE_NONE &&
+            expect(error.cause == CEN_CAUSE_OPENING_FAILED &&
                    error.retry_after_ns == 0); /* the server refused it, the pool did not */
             expect_equal(s.of[CALL_OPEN].calls, i);
         }

@@ -49,6 +49,7 @@ static void expect_misuse(cen_status status, const cen_error *error)
 {
     expect_equal(status, CEN_MISUSE);
     expect_error(error, CEN_MISUSE, "\"own\"");
+    expect_because(error, CEN_CAUSE_INSIDE_CALL);
 }
 
 static void try_all_that_is_refused(void)

@@ -38,7 +38,8 @@ TEST(L7_nobody_but_a_look_waits_for_one_who_looks)
     join(start("keeper", round_and_reap, NULL));
     ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
     /* What is kept anyway is told, and who holds what. */
-    expect_error(&error, CEN_TIMEOUT, "pool \"orders\": no object after 5000 us. Backlog: ");
+    expect_because(&error, CEN_CAUSE_EXHAUSTED);
+    expect_error(&error, CEN_TIMEOUT, "pool \"orders\": no object after 5000 us. ");
     expect_error(&error, CEN_TIMEOUT, "3 held or idle, ");
     expect_error(&error, CEN_TIMEOUT, "Held longest: ");
     join(start("taker", time_out, &error));
@@ -62,8 +63,10 @@ TEST(takes_that_time_out_at_one_moment_share_one_reason)
     cen_lease mine = take_now(pool);
     time_many_out(5 * MS);
     expect_equal(pool->reasons, 1);
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < MANY; i++) {
         expect_error(&many[i].error, CEN_TIMEOUT, "pool \"orders\": no object after 5000 us. Backlog: all are in use");
+        expect_because(&many[i].error, CEN_CAUSE_EXHAUSTED);
+    }
     give_back(&mine);
     free_pool(pool);
 }
@@ -77,12 +80,12 @@ TEST(a_reason_is_of_a_moment_of_the_takes_own_wait)
     begin_take(&many[0], pool, cen_in_us(10));
     pass(10000);
     expect_answer(&many[0], CEN_TIMEOUT);
-    expect_error(&many[0].error, CEN_TIMEOUT, "Backlog: ");
+    expect_because(&many[0].error, CEN_CAUSE_EXHAUSTED);
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
     begin_take(&many[0], pool, cen_in_us(10));
     pass(10000);
     expect_answer(&many[0], CEN_TIMEOUT);
-    expect_error(&many[0].error, CEN_TIMEOUT, "Paused: ");
+    expect_because(&many[0].error, CEN_CAUSE_PAUSED);
     expect_equal(pool->reasons, 2);
     expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
     /* One who holds all itself is told so, and nobody else is. */
@@ -90,8 +93,8 @@ TEST(a_reason_is_of_a_moment_of_the_takes_own_wait)
     expect_equal(cen_pool_take(pool, cen_in_us(10), &many[1].lease, &error), CEN_TIMEOUT);
     pass(1);
     expect_answer(&many[0], CEN_TIMEOUT);
-    expect_error(&error, CEN_TIMEOUT, "Self-wait: ");
-    expect_error(&many[0].error, CEN_TIMEOUT, "Backlog: ");
+    expect_because(&error, CEN_CAUSE_SELF_WAIT);
+    expect_because(&many[0].error, CEN_CAUSE_EXHAUSTED);
     give_back(&mine);
     free_pool(pool);
 }

@@ -197,4 +197,7 @@ static inline void expect_error(const cen_error *error, cen_status status, const
     if (!strstr(error->text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", error->text, words);
 }
 
+#define expect_because(error, expected_cause) \
+    expect_text(cen_cause_name((error)->cause), cen_cause_name(expected_cause))
+
 #endif

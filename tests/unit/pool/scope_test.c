@@ -250,6 +250,7 @@ TEST(an_object_in_a_closed_pool_is_borrowed_until_it_is_taken_away)
     cen_error error;
     expect_equal(cen_pool_enter(pool, CEN_NEVER, &never, &error), CEN_REVOKED);
     expect_error(&error, CEN_REVOKED, "\"scoped\"");
+    expect_because(&error, CEN_CAUSE_REVOKED);
     expect_log(&shop, "+1 !1 ");
     expect_equal(cen_pool_leave(&inner), CEN_OK); /* not the last */
     expect_equal(cen_pool_leave(&outer), CEN_REVOKED);

@@ -185,10 +185,12 @@ TEST(L18_a_take_whose_time_went_into_a_failing_health_check_says_which_and_how_l
                           "200 ms: connection reset. max is 2: "
                         : "pool \"orders\": no object after 600 ms. Health check: 2 objects failed their tests in "
                           "400 ms, the last was object ";
+        expect_because(&error, CEN_CAUSE_HEALTH_CHECK);
         expect_error(&error, CEN_TIMEOUT, words);
         expect_error(&error, CEN_TIMEOUT, " after 200 ms: connection reset. max is 2: ");
         /* With time left it goes on, and what it waits for then is named as well. */
         expect_equal(cen_pool_take(pool, cen_in_s(2), &lease, &error), CEN_TIMEOUT);
+        expect_because(&error, CEN_CAUSE_OPENING_SLOW);
         expect_error(&error, CEN_TIMEOUT, "no object after 2000 ms. Opening takes long: ");
         let_all_go(&s, CALL_OPEN);
         end_life(&s, pool);
@@ -206,6 +208,7 @@ TEST(L18_a_take_that_waited_after_a_failed_health_check_counts_its_whole_time_an
     cen_error error;
     expect_equal(cen_pool_take(pool, cen_in_s(2), &lease, &error), CEN_TIMEOUT);
     expect_error(&error, CEN_TIMEOUT, "no object after 2000 ms. Health check: object 0 failed its test after 300 ms: ");
+    expect_because(&error, CEN_CAUSE_OPENING_SLOW);
     expect_error(&error, CEN_TIMEOUT, ". Opening takes long: 1 under way. ");
     let_all_go(&s, CALL_OPEN);
     end_life(&s, pool);

@@ -130,11 +130,12 @@ TEST(the_description_has_the_settings_the_state_and_why_a_take_would_wait)
     expect_not_drawn(&d, "max_idle=");
     expect_not_drawn(&d, "idle_timeout_ns=");
     expect_drawn(&d, "exact_times=false trace_takes=false backtraces=false ");
-    expect_drawn(&d, "explanation=\"pool \"drawn\": a take finds an object, or makes one.");
+    expect_drawn(&d, "cause=null explanation=\"pool \"drawn\": a take finds an object, or makes one.");
     expect_drawn(&d, "breaker=\"closed\" paused=false closed=false last_error=null [holders ] [waiters ] ");
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
     draw_pool(pool, &d, 10);
     expect_drawn(&d, "paused=true");
+    expect_drawn(&d, "cause=\"paused\" explanation=\"pool \"drawn\": Paused: ");
     free_pool(pool);
 }
 
