@@ -26,7 +26,8 @@ static const char *why(const cen_task *task, cen_status status)
 cen_status ceni_crew_refuse(const cen_crew *crew, cen_status status, const char *text, cen_error *error)
 {
     if (!crew) return ceni_error_set(error, CEN_INVALID, 0, "the crew is NULL");
-    return ceni_error_set(error, status, 0, "crew \"%s\": %s", crew->name, text);
+    ceni_error_set(error, status, 0, "crew \"%s\": %s", crew->name, text);
+    return ceni_error_because(error, status == CEN_CLOSED ? CEN_CAUSE_CLOSED : CEN_CAUSE_NONE, status);
 }
 
 cen_status ceni_crew_refuse_task(const cen_crew *crew, const cen_task *task, cen_status status, cen_error *error)

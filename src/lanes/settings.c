@@ -36,7 +36,8 @@ static void tell_limit(const cen_lanes *lanes, const char *lane, uint32_t limit)
 static cen_status refuse(const cen_lanes *lanes, cen_status status, const char *why, cen_error *error)
 {
     if (!lanes) return ceni_error_set(error, CEN_INVALID, 0, "the lanes are NULL");
-    return ceni_error_set(error, status, 0, "lanes \"%s\": %s", lanes->name, why);
+    ceni_error_set(error, status, 0, "lanes \"%s\": %s", lanes->name, why);
+    return ceni_error_because(error, status == CEN_CLOSED ? CEN_CAUSE_CLOSED : CEN_CAUSE_NONE, status);
 }
 
 static cen_status refuse_number(const cen_lanes *lanes, const char *name, int64_t value, int64_t max, cen_error *error)

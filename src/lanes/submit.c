@@ -118,6 +118,13 @@ static cen_status admit(ceni_lane *lane, cen_deadline deadline, int64_t now, cen
 
 /* ---- Submitting --------------------------------------------------------------------------------- */
 
+/* What neither a limit nor its deadline refused. */
+static cen_cause cause_of(cen_status status)
+{
+    if (status == CEN_TIMEOUT) return CEN_CAUSE_EXPIRED;
+    return status == CEN_CLOSED ? CEN_CAUSE_CLOSED : CEN_CAUSE_NONE;
+}
+
 static cen_status hand_over(ceni_lane *lane, cen_task *task, cen_deadline deadline, int64_t now, cen_error *error)
 {
     cen_deadline before = task->deadline;
@@ -131,13 +138,15 @@ static cen_status hand_over(ceni_lane *lane, cen_task *task, cen_deadline deadli
     ceni_lane_dismiss(lane, task);
     task->deadline = before;
     if (!ceni_planted(lanes_lose_what_the_crew_refuses)) ceni_ledger_give(&lane->lanes->ledger, lane->index);
-    return ceni_error_set(error, status, 0, "lanes \"%s\": the crew of the %s lane refused a task: %s",
-                          lane->lanes->name, ceni_lane_names[lane->index], cen_status_text(status));
+    ceni_error_set(error, status, 0, "lanes \"%s\": the crew of the %s lane refused a task: %s", lane->lanes->name,
+                   ceni_lane_names[lane->index], cen_status_text(status));
+    return ceni_error_because(error, cause_of(status), status);
 }
 
 static cen_status refuse_plainly(const cen_lanes *lanes, cen_status status, const char *what, cen_error *error)
 {
-    return ceni_error_set(error, status, 0, "lanes \"%s\": %s", lanes->name, what);
+    return ceni_error_because(error, cause_of(status),
+                              ceni_error_set(error, status, 0, "lanes \"%s\": %s", lanes->name, what));
 }
 
 cen_status cen_lanes_submit(cen_lanes *lanes, cen_priority priority, cen_task *task, cen_deadline deadline,

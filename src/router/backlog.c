@@ -68,12 +68,18 @@ void ceni_backlog_serve_locked(cen_router *router, ceni_member *with, ceni_list 
     }
 }
 
+cen_status ceni_router_is_closed(const cen_router *router, cen_error *error)
+{
+    ceni_error_set(error, CEN_CLOSED, 0, "router %s has been closed", router->name);
+    return ceni_error_because(error, CEN_CAUSE_CLOSED, CEN_CLOSED);
+}
+
 uint32_t ceni_backlog_send_away_locked(cen_router *router, ceni_list *ready)
 {
     uint32_t count = 0;
     for (ceni_list *link; (link = ceni_list_first(&router->backlog)); count++) {
         cen_route_op *routing = ROUTING_OF(link, link);
-        ceni_error_set(routing->future.error, CEN_CLOSED, 0, "router %s has been closed", router->name);
+        ceni_router_is_closed(router, routing->future.error);
         finish_locked(router, routing, CEN_CLOSED, ready);
     }
     return count;
@@ -113,12 +119,14 @@ static void describe_locked(cen_router *router, cen_error *error, cen_status sta
     else c.up = router->in_set, c.others = router->member_count - router->in_set;
     char waited[48] = "";
     if (waited_ns >= 0) snprintf(waited, sizeof waited, " after %lld ms", (long long)(waited_ns / 1000000));
-    const char *why = c.up == 0 ? "no member is up" : "every member is full";
+    cen_cause cause = c.up == 0 ? CEN_CAUSE_NO_MEMBER : CEN_CAUSE_MEMBERS_FULL;
+    const char *why = cause == CEN_CAUSE_NO_MEMBER ? "no member is up" : "every member is full";
     ceni_error_set(error, status, 0,
                    "router %s has no member with room%s: %s (%u up, %u draining, %u down, %u others, %llu uses in "
                    "flight, %u wait)",
                    router->name, waited, why, c.up, c.draining, c.down, c.others, (unsigned long long)c.in_flight,
                    (unsigned)ceni_setting(&router->waiting));
+    error->cause = cause;
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------- */
@@ -148,8 +156,7 @@ static bool withdraw(cen_future *future)
 
 static cen_status refuse_locked(cen_router *router, cen_deadline deadline, cen_error *error)
 {
-    if (ceni_setting(&router->closed))
-        return ceni_error_set(error, CEN_CLOSED, 0, "router %s has been closed", router->name);
+    if (ceni_setting(&router->closed)) return ceni_router_is_closed(router, error);
     if (ceni_deadline_is_now(deadline)) {
         cen_status status = router->in_set == 0 ? CEN_EMPTY : CEN_FULL;
         router->empty++;
@@ -279,8 +286,10 @@ cen_status ceni_route_wait(cen_router *router, const cen_pick *pick, cen_deadlin
     *out = routing.route;
     status = routing.future.status;
     if (must_not && (status == CEN_EMPTY || status == CEN_FULL))
-        return ceni_error_set(error, CEN_MISUSE, 0, "a route of router %s would have to wait, in a read section",
-                              router->name);
+        return ceni_error_because(error, CEN_CAUSE_READ_SECTION,
+                                  ceni_error_set(error, CEN_MISUSE, 0,
+                                                 "a route of router %s would have to wait, in a read section",
+                                                 router->name));
     return status;
 }
 

@@ -16,6 +16,9 @@ cen_status ceni_route_wait(cen_router *router, const cen_pick *pick, cen_deadlin
 /* Room has come, on that member, or, with NULL, anywhere: those who wait are served, and stand in `ready`. */
 void ceni_backlog_serve_locked(cen_router *router, ceni_member *with, ceni_list *ready);
 
+/* Returns CLOSED, and says so. */
+cen_status ceni_router_is_closed(const cen_router *router, cen_error *error);
+
 /* All are told CLOSED; they stand in `ready`. Returns how many. */
 uint32_t ceni_backlog_send_away_locked(cen_router *router, ceni_list *ready);
 

@@ -141,7 +141,7 @@ cen_status cen_router_add(cen_router *router, const cen_member_options *options,
         return CEN_OK;
     }
     if (member) ceni_free(router->allocator, member, member->bytes, CENI_CACHE_LINE);
-    if (status == CEN_CLOSED) return ceni_error_set(error, status, 0, "router %s has been closed", router->name);
+    if (status == CEN_CLOSED) return ceni_router_is_closed(router, error);
     return ceni_error_set(error, status, 0, "there is no memory for a member of router %s", router->name);
 }
 

@@ -10,6 +10,7 @@ static void expect_why(cen_status got, cen_status status, const char *words)
     expect_equal(got, status);
     expect_equal(error.status, status);
     if (!strstr(error.text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", error.text, words);
+    expect_equal(error.cause, status == CEN_CLOSED ? CEN_CAUSE_CLOSED : CEN_CAUSE_NONE);
     error = (cen_error){.text = ""};
 }
 

@@ -49,7 +49,7 @@ TEST(an_ask_that_may_not_wait_is_done_with_the_reason)
     make_router(.max = 1);
     ask(0, CEN_NOW);
     expect(is_done(0) && waiting[0].future.status == CEN_EMPTY && !waiting[0].future.value);
-    expect(strstr(errors[0].text, "no member is up"));
+    expect(errors[0].cause == CEN_CAUSE_NO_MEMBER && strstr(errors[0].text, "no member is up"));
     add_up(0);
     cen_route route = route_now();
     ask(1, CEN_NOW);
@@ -255,6 +255,7 @@ TEST(a_deadline_ends_a_wait_at_its_moment_and_in_words)
     expect_equal(cen_runtime_advance(runtime, 1), CEN_OK);
     expect(!is_done(0) && is_done(1) && waiting[1].future.status == CEN_TIMEOUT && !waiting[1].future.value);
     expect_equal(errors[1].status, CEN_TIMEOUT);
+    expect_equal(errors[1].cause, CEN_CAUSE_NO_MEMBER);
     expect(strstr(errors[1].text, "router search has no member with room after 10 ms: no member is up"));
     expect_equal(cen_runtime_advance(runtime, 20 * ms), CEN_OK);
     expect(is_done(0) && waiting[0].future.status == CEN_TIMEOUT);
@@ -347,6 +348,7 @@ TEST(a_thread_that_waits_is_served_or_its_deadline_ends_the_wait)
     join(threads[1]);
     expect_equal(answers[1], CEN_TIMEOUT);
     expect(!routes[1].member);
+    expect_equal(errors[1].cause, CEN_CAUSE_MEMBERS_FULL);
     expect(strstr(errors[1].text, "after 1000 ms: every member is full"));
     done(&routes[0]);
     end_router();

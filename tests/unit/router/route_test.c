@@ -59,7 +59,7 @@ TEST(a_closed_router_answers_closed_to_all)
     expect_equal(cen_router_peek(router, NULL, &picked), CEN_CLOSED);
     cen_read_end();
     expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_CLOSED);
-    expect(error.status == CEN_CLOSED && strstr(error.text, "router search has been closed"));
+    expect(error.status == CEN_CLOSED && error.cause == CEN_CAUSE_CLOSED);
     expect_equal(cen_router_route(router, NULL, CEN_NEVER, &route, NULL), CEN_CLOSED);
     cen_route_op_init(&routing);
     expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &routing), CEN_OK);
@@ -170,7 +170,7 @@ TEST(a_router_whose_members_are_full_says_so_at_once_and_in_words)
     cen_route one = route_now(), two = route_now(), three;
     expect(one.member != two.member);
     expect_equal(cen_router_route(router, NULL, CEN_NOW, &three, &error), CEN_FULL);
-    expect_equal(error.cause, CEN_CAUSE_NONE);
+    expect(error.cause == CEN_CAUSE_MEMBERS_FULL && error.retry_after_ns == 0);
     expect_text(error.text, "router search has no member with room: "
                             "every member is full (2 up, 0 draining, 0 down, 0 others, 2 uses in flight, 0 wait)");
     done(&one);
@@ -191,7 +191,7 @@ TEST(a_route_that_need_not_wait_is_had_in_a_read_section_whatever_its_deadline)
         for (int i = 0; i < 2; i++)
             expect_equal(cen_router_route(router, NULL, cen_in_s(1), &routes[i], &error), CEN_OK);
         expect_equal(cen_router_route(router, NULL, cen_in_s(1), &none, &error), CEN_MISUSE);
-        expect(error.status == CEN_MISUSE && strstr(error.text, "in a read section"));
+        expect(error.status == CEN_MISUSE && error.cause == CEN_CAUSE_READ_SECTION);
         expect_equal(cen_router_route(router, NULL, CEN_NOW, &none, &error), CEN_FULL);
         cen_read_end();
         done(&routes[0]);
