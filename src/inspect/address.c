@@ -94,9 +94,11 @@ cen_status ceni_inspect_address_read(const char *at, bool anywhere, ceni_inspect
         return wrong(error, at, "its host is neither localhost nor an address in numbers; names are not looked up");
     }
     out->is_loopback = is_loopback(out);
-    if (!out->is_loopback && !anywhere)
-        return wrong(error, at,
-                     "others reach this address, which needs options.anywhere and a token of at least 16 bytes");
+    if (!out->is_loopback && !anywhere) {
+        wrong(error, at, "others reach this address, which needs options.anywhere and a token of at least 16 bytes");
+        if (error) error->cause = CEN_CAUSE_NOT_LOOPBACK;
+        return CEN_INVALID;
+    }
     return CEN_OK;
 }
 

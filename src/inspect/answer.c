@@ -17,22 +17,28 @@
 
 enum { PATH_MOST = 2048, PARTS_MOST = 200, DESCRIPTION_MOST = 1000, EVENTS_USUAL = 200 };
 
-void ceni_answer_error(ceni_answer *answer, unsigned code, cen_status status, const char *format, ...)
+void ceni_answer_failure(ceni_answer *answer, unsigned code, const cen_error *error)
 {
-    char text[CEN_ERROR_TEXT_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
     ceni_text_fini(&answer->json.text);
     *answer = (ceni_answer){.code = code, .type = "application/json", .allow = answer->allow};
     ceni_json *json = &answer->json;
     ceni_json_open(json, NULL, '{');
     ceni_json_open(json, "error", '{');
-    ceni_json_words(json, "status", cen_status_name(status) + strlen("CEN_"));
-    ceni_json_words(json, "text", text);
+    ceni_json_words(json, "status", cen_status_name(error->status) + strlen("CEN_"));
+    if (error->cause != CEN_CAUSE_NONE) ceni_json_words(json, "cause", cen_cause_name(error->cause));
+    ceni_json_words(json, "text", error->text[0] ? error->text : cen_status_text(error->status));
     ceni_json_close(json, '}');
     ceni_json_close(json, '}');
+}
+
+void ceni_answer_error(ceni_answer *answer, unsigned code, cen_status status, const char *format, ...)
+{
+    cen_error error = {.status = status};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error.text, sizeof error.text, format, arguments);
+    va_end(arguments);
+    ceni_answer_failure(answer, code, &error);
 }
 
 /* ---- Routes ------------------------------------------------------------------------- */

@@ -153,6 +153,9 @@ enum MHD_Result ceni_inspect_answer(void *inspect, struct MHD_Connection *connec
 __attribute__((format(printf, 4, 5))) void ceni_answer_error(ceni_answer *answer, unsigned code, cen_status status,
                                                              const char *format, ...);
 
+/* The same, with an error that is there already. */
+void ceni_answer_failure(ceni_answer *answer, unsigned code, const cen_error *error);
+
 /* Whether the request may be answered; else it is, with an error. */
 bool ceni_inspect_admits(const ceni_visit *visit, ceni_answer *answer);
 bool ceni_inspect_host_is_ours(const char *host); /* "localhost", or an address in numbers */

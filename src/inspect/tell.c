@@ -131,8 +131,8 @@ void ceni_answer_tell(uint64_t number, const ceni_telling *telling, ceni_answer 
         ceni_answer_error(answer, MHD_HTTP_NOT_FOUND, CEN_ABSENT, "there is no component number %llu, or no more",
                           (unsigned long long)number);
     } else if (t.status != CEN_OK) {
-        ceni_answer_error(answer, code_of(t.status), t.status, "%s",
-                          t.error.text[0] ? t.error.text : cen_status_text(t.status));
+        t.error.status = t.status;
+        ceni_answer_failure(answer, code_of(t.status), &t.error);
     } else {
         ceni_json_open(&answer->json, NULL, '{');
         ceni_json_words(&answer->json, "status", "OK");

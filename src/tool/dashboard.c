@@ -29,7 +29,7 @@ static const char *words_of(const cen_error *error)
 {
     static const char option[] = "options.at is ";
     const char *text = words_of_error(error->text);
-    if (strstr(text, "options.anywhere"))
+    if (error->cause == CEN_CAUSE_NOT_LOOPBACK)
         return "others reach this address, and whoever has the page may pause and resize: use 127.0.0.1:0.";
     return strncmp(text, option, strlen(option)) == 0 ? text + strlen(option) : text;
 }

@@ -42,25 +42,6 @@ static void print_lines(const char *text, unsigned indent)
     }
 }
 
-/* The pool's own words, but for its list of holders: ours has their threads and backtraces. */
-static void print_explanation(const char *text)
-{
-    char kept[VIEW_ROOM * 8] = "";
-    size_t used = 0;
-    bool listing = false;
-    for (const char *line = text; *line;) {
-        size_t length = strcspn(line, "\n"), whole = length + (line[length] == '\n');
-        listing = strncmp(line, "Held longest:", 13) == 0 || (listing && *line == ' ');
-        if (!listing && used + whole < sizeof kept) {
-            memcpy(kept + used, line, whole);
-            used += whole;
-        }
-        line += whole;
-    }
-    kept[used] = 0;
-    print_lines(kept, 2);
-}
-
 /* ---- One pool ------------------------------------------------------------------------------- */
 
 static void print_trace(json_t *holder)
@@ -123,7 +104,7 @@ static void print_pool(const model *m, const model_pool *pool, const settings *s
     view_clean(name, sizeof name, pool->name, false);
     printf("%s%s%s: %s%s%s\n", terminal_ink(stdout, INK_BOLD), name, terminal_ink(stdout, INK_PLAIN),
            terminal_ink(stdout, inks[verdict]), words[verdict], terminal_ink(stdout, INK_PLAIN));
-    if (*pool->explanation) print_explanation(pool->explanation);
+    if (*pool->explanation) print_lines(pool->explanation, 2);
     else
         printf("  max %lld: %lld held, %lld idle, %lld opening; %lld waiting.\n", (long long)pool->max,
                (long long)pool->held, (long long)pool->idle, (long long)pool->opening, (long long)pool->waiting);

@@ -143,6 +143,20 @@ static model_breaker breaker_of(json_t *metrics, json_t *description)
     return code == 1 ? BREAKER_OPEN : code == 2 ? BREAKER_HALF_OPEN : BREAKER_CLOSED;
 }
 
+/* A word that is not known is of a later version. */
+static cen_cause cause_of(json_t *description)
+{
+    static const char *const words[] = {
+#define WORD(number, name, word) [number] = word,
+        CEN_CAUSE_LIST(WORD)
+#undef WORD
+    };
+    const char *word = model_text(description, "cause");
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(word, words[i]) == 0) return (cen_cause)i;
+    return CEN_CAUSE_NONE;
+}
+
 /* "closed" may also be the count of objects that were. */
 static bool is_closed(json_t *component, json_t *metrics)
 {
@@ -185,6 +199,7 @@ static void read_pool(model_pool *p, json_t *old, json_t *component, int64_t int
         .paused = model_truth(r, "paused") || model_truth(description, "paused"),
         .closed = is_closed(component, r),
         .breaker = breaker_of(r, description),
+        .cause = cause_of(description),
         .wait = model_spread_of(old, component, "wait"),
         .use = model_spread_of(old, component, "use"),
         .create = model_spread_of(old, component, "create"),

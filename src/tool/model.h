@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cenote/status.h>
+
 /* Of one kind of duration. */
 typedef struct model_spread {
     bool known;   /* something of the kind took place */
@@ -37,7 +39,8 @@ typedef struct model_pool {
     int64_t leaks;  /* of those that are named: held for longer than leak_after_ns */
     bool paused, closed;
     model_breaker breaker;
-    double takes; /* a second; below 0: not known */
+    cen_cause cause; /* why a take would wait or fail; NONE: it would not, or the process does not say */
+    double takes;    /* a second; below 0: not known */
     double timeouts;
     model_spread wait, use, create;
     json_t *component, *description;

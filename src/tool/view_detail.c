@@ -141,6 +141,7 @@ static void say_settings(view_page *page, json_t *description, unsigned columns)
     view_say(page, STYLE_DIM, "%s", "");
     view_say(page, STYLE_DIM, "Settings");
     json_object_foreach(description, name, value) if (!json_is_array(value) && strcmp(name, "explanation") != 0 &&
+                                                      strcmp(name, "cause") != 0 &&
                                                       strncmp(name, "last_error", 10) != 0)
         say_value(page, name, value, 1, columns);
 }

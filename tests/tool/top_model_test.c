@@ -42,10 +42,8 @@ static const char *const later =
     "                          'buckets': [[1023, 60], [4095, 134], [65535, 5], [131071, 1]]},"
     "                'use': {'one_in': 64, 'instant': 0, 'count': 10, 'largest_ns': 900, 'buckets': [[1023, 10]]}},"
     "  'actions': ['pause'],"
-    "  'description': {'leak_after_ns': 1000000000, 'breaker': 'closed', 'explanation': 'pool \\'orders\\': Backlog: "
-    "all are "
-    "in "
-    "use.\\n',"
+    "  'description': {'leak_after_ns': 1000000000, 'breaker': 'closed', 'cause': 'exhausted',"
+    "                  'explanation': 'a sentence that nobody compares.\\n',"
     "    'holders': [{'index': 0, 'holder': 'thread 3', 'where': 'a.c:1', 'held_ns': 500, 'exact': true},"
     "                {'index': 2, 'holder': 'task 9', 'where': 'b.c:2', 'held_ns': 4000000000, 'exact': false, "
     "'detached': true},"
@@ -385,6 +383,59 @@ TEST(who_has_held_for_longer_than_leak_ns_is_named_with_the_place)
     explain_advise(m, &m->pools[1], text, sizeof text);
     expect(strcmp(text, "nothing.") == 0);
     model_free(m);
+}
+
+static void expect_advice(model_pool pool, const char *words)
+{
+    static const model nobody;
+    char text[400];
+    if (!pool.last_error) pool.last_error = "";
+    explain_advise(&nobody, &pool, text, sizeof text);
+    if (!strstr(text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", text, words);
+}
+
+TEST(advice_goes_by_the_cause_and_not_by_words)
+{
+    const model_pool full = {
+        .max = 4, .held = 4, .explanation = "pool \"p\": Self-wait: Leak suspected: Nothing is there: "};
+    model_pool pool = full;
+    static const struct {
+        cen_cause cause;
+        const char *says;
+    } all[] = {
+        {CEN_CAUSE_NONE, "cenote tune"},       {CEN_CAUSE_EXHAUSTED, "cenote tune"},
+        {CEN_CAUSE_LEAK, "the oldest holder"}, {CEN_CAUSE_SELF_WAIT, "before it takes another"},
+        {CEN_CAUSE_OPENING_SLOW, "min_idle"},  {CEN_CAUSE_NO_OBJECTS, "adopt"},
+        {CEN_CAUSE_REVOKED, "on_max_hold"},    {CEN_CAUSE_OPENING_FAILED, "can be opened"},
+        {CEN_CAUSE_BREAKER_OPEN, "opened"},    {CEN_CAUSE_HEALTH_CHECK, "test"},
+        {CEN_CAUSE_RESETTING, "reset"},        {CEN_CAUSE_CLOSING, "close"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        pool.cause = all[i].cause;
+        expect_advice(pool, all[i].says);
+    }
+    expect_advice((model_pool){.max = 4, .idle = 4, .paused = true, .cause = CEN_CAUSE_PAUSED}, "resume it");
+    expect_advice((model_pool){.max = 4, .closed = true, .cause = CEN_CAUSE_CLOSED}, "closed it");
+}
+
+TEST(the_cause_of_a_pool_is_read_by_its_word_and_one_that_is_not_known_is_none)
+{
+    static const struct {
+        const char *description;
+        cen_cause cause;
+    } all[] = {{"{'cause': 'self_wait'}", CEN_CAUSE_SELF_WAIT},
+               {"{'cause': 'of_the_future'}", CEN_CAUSE_NONE},
+               {"{'explanation': 'pool: Leak suspected: ...'}", CEN_CAUSE_NONE}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "{'now_ns': 1, 'components': [{'number': 1, 'kind': 'pool', 'description': %s}]}",
+                 all[i].description);
+        json_t *answer = parse(text);
+        model *m = model_new(NULL, answer);
+        expect_equal(m->pools[0].cause, all[i].cause);
+        model_free(m);
+        json_decref(answer);
+    }
 }
 
 /* ---- Addresses ------------------------------------------------------------------------------------------ */

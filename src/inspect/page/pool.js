@@ -368,7 +368,7 @@ export class PoolView {
     }
 }
 
-const NO_SETTINGS = new Set(['explanation', 'last_error', 'last_error_code', 'last_error_ago_ns', 'breaker', 'paused']);
+const NO_SETTINGS = new Set(['cause', 'explanation', 'last_error', 'last_error_code', 'last_error_ago_ns', 'breaker', 'paused']);
 
 function isSetting(name, value) {
     return !NO_SETTINGS.has(name) && !Array.isArray(value) && !name.endsWith('_more') && valueText(name, value) !== '';
