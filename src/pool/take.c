@@ -32,8 +32,19 @@
 #include "sync/future.h"
 #include "sync/stop.h"
 
-#define AGAIN ((cen_status)99)     /* a take: what was found did not work */
-#define ONLY_TRY ((cen_priority)3) /* of a take that does not wait: it needs no priority, and answers EMPTY */
+/* What a take wants: to wait with a priority, or only what is there, with EMPTY if that is nothing. */
+typedef enum take_wish {
+    WISH_HIGH = CEN_PRIORITY_HIGH,
+    WISH_NORMAL = CEN_PRIORITY_NORMAL,
+    WISH_LOW = CEN_PRIORITY_LOW,
+    WISH_TRY,
+    WISH_INVALID, /* the program named no priority */
+} take_wish;
+
+static inline take_wish wish_of(cen_priority priority)
+{
+    return (unsigned)priority <= CEN_PRIORITY_LOW ? (take_wish)priority : WISH_INVALID;
+}
 
 enum { FEW = 64 }; /* slots that may be looked at in every wait */
 
@@ -113,7 +124,8 @@ static bool is_sound(cen_pool *pool, const ceni_grant *grant, ceni_checks *check
 /* How a take goes: what its caller said, and what it has met. */
 typedef struct taking {
     cen_deadline deadline; /* becomes a moment as soon as it counts */
-    cen_priority priority;
+    take_wish wish;
+    bool again;           /* what the last try found did not work: the next may find another */
     cen_stop_token *stop; /* NULL: none */
     const char *where;
     int64_t began; /* when the clock was read first, if it was: as soon as the deadline counts */
@@ -134,7 +146,8 @@ static int64_t pin(const cen_pool *pool, taking *take)
 
 static ceni_wait_terms terms_of(const taking *take, int64_t moment)
 {
-    return (ceni_wait_terms){.priority = take->priority, .moment = moment, .stop = take->stop, .where = take->where};
+    return (ceni_wait_terms){
+        .priority = (cen_priority)take->wish, .moment = moment, .stop = take->stop, .where = take->where};
 }
 
 /* The token is set, or is the parent's. */
@@ -155,7 +168,7 @@ static cen_status end_early(cen_pool *pool, cen_status status, const taking *tak
     return ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - take->began, ceni_holder_known(), error);
 }
 
-/* By a helper, if the take may have to leave before the test ends, and else here. AGAIN: it did not pass in time. */
+/* By a helper, if the take may have to leave before the test ends, and else here. EMPTY, and `again`: it did not pass in time. */
 static cen_status examine(cen_pool *pool, const ceni_grant *grant, taking *take, cen_error *error)
 {
     cen_status status = CEN_BUSY;
@@ -170,8 +183,8 @@ static cen_status examine(cen_pool *pool, const ceni_grant *grant, taking *take,
         if (status == CEN_CLOSED) return ceni_pool_refuse_closed(name, error);
         if (status == CEN_INTERRUPTED || status == CEN_FORKED) return end_early(pool, status, take, error);
     }
-    if (status == CEN_BUSY) return is_sound(pool, grant, &take->checks) ? CEN_OK : AGAIN;
-    return status == CEN_OK ? CEN_OK : AGAIN;
+    take->again = status == CEN_BUSY ? !is_sound(pool, grant, &take->checks) : status != CEN_OK;
+    return take->again ? CEN_EMPTY : CEN_OK;
 }
 
 /* What was found becomes a lease; a claimed place only after its object is open. */
@@ -228,14 +241,14 @@ static cen_status check_self_wait(cen_pool *pool, cen_error *error)
 }
 
 /* The answer of a take that got nothing in its time. */
-static cen_status none_for(cen_priority priority)
+static cen_status none_for(take_wish wish)
 {
-    return priority == ONLY_TRY ? CEN_EMPTY : CEN_TIMEOUT;
+    return wish == WISH_TRY ? CEN_EMPTY : CEN_TIMEOUT;
 }
 
 static cen_status miss(cen_pool *pool, const taking *take, int64_t waited, cen_error *error)
 {
-    ceni_verdict verdict = {.status = none_for(take->priority), .checks = &take->checks};
+    ceni_verdict verdict = {.status = none_for(take->wish), .checks = &take->checks};
     ceni_add_relaxed(&pool->missed, 1); /* a number; carries nothing */
     /* no events: it may be one of many */
     if (waited == 0) return ceni_explain_refusal(pool, verdict, 0, ceni_holder_known(), error);
@@ -269,9 +282,10 @@ static cen_status take_once(cen_pool *pool, taking *take, cen_lease *out, cen_er
 /* What was found may not have worked: then it goes on, until the same deadline. */
 static cen_status take_until(cen_pool *pool, taking *take, cen_lease *out, cen_error *error)
 {
-    cen_status status, none = none_for(take->priority);
+    cen_status status, none = none_for(take->wish);
     take->deadline = ceni_deadline_or(take->deadline, (cen_deadline){ceni_setting(&pool->default_deadline)});
-    while ((status = take_once(pool, take, out, error)) == AGAIN) {
+    while ((status = take_once(pool, take, out, error)) != CEN_OK && take->again) {
+        take->again = false;
         bool over = ceni_deadline_is_now(take->deadline) ? none != CEN_EMPTY : ceni_pool_now(pool) >= pin(pool, take);
         if (over) return miss(pool, take, ceni_pool_now(pool) - take->began, error);
         if (cen_stop_token_is_set(take->stop)) return end_early(pool, CEN_INTERRUPTED, take, error);
@@ -285,9 +299,9 @@ static cen_status take_as_told(cen_pool *pool, taking *take, cen_lease *out, cen
     cen_status status = ceni_pool_check(pool, "cen_pool_take", error);
     if (status != CEN_OK) return status;
     if (!out) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: out is NULL");
-    if ((unsigned)take->priority > ONLY_TRY)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_take: priority is %u, which is none",
-                              (unsigned)take->priority);
+    if (take->wish == WISH_INVALID)
+        return ceni_error_set(error, CEN_INVALID, 0, "pool \"%s\": the priority of a take is not a cen_priority",
+                              pool->name);
     if (cen_stop_token_is_set(take->stop)) return tell_stopped(pool, CEN_INTERRUPTED, error);
     /* All that a quick take may lack is the holder's number: it is a task's first; or it is one whose time is taken. */
     if (!ceni_holder_known() && ceni_holder_assign() && ceni_take_quickly(pool, 0, out, take->where)) return CEN_OK;
@@ -298,33 +312,33 @@ static cen_status take_as_told(cen_pool *pool, taking *take, cen_lease *out, cen
 }
 
 __attribute__((noinline)) static cen_status take_slowly(cen_pool *pool, cen_deadline deadline, cen_lease *out,
-                                                        cen_error *error, const char *where, cen_priority priority)
+                                                        cen_error *error, const char *where, take_wish wish)
 {
     /* Before the rest, because one lease in CENI_SAMPLED_ONE_IN comes here only because it is timed. */
-    if (pool && out && (unsigned)priority <= ONLY_TRY && ceni_take_sampled(pool, 0, out, where)) return CEN_OK;
-    taking take = {.deadline = deadline, .priority = priority, .where = where};
+    if (pool && out && wish != WISH_INVALID && ceni_take_sampled(pool, 0, out, where)) return CEN_OK;
+    taking take = {.deadline = deadline, .wish = wish, .where = where};
     return take_as_told(pool, &take, out, error, __builtin_return_address(0));
 }
 
 cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *out, cen_error *error, const char *where)
 {
     if (__builtin_expect(pool && out && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
-    return take_slowly(pool, deadline, out, error, where, CEN_PRIORITY_NORMAL);
+    return take_slowly(pool, deadline, out, error, where, WISH_NORMAL);
 }
 
 /* Only one who waits has any use for its priority. */
 cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out,
                                cen_error *error, const char *where)
 {
-    bool known = (unsigned)priority < ONLY_TRY;
+    bool known = wish_of(priority) != WISH_INVALID;
     if (__builtin_expect(pool && out && known && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
-    return take_slowly(pool, deadline, out, error, where, known ? priority : (cen_priority)(ONLY_TRY + 1));
+    return take_slowly(pool, deadline, out, error, where, wish_of(priority));
 }
 
 cen_status cen_pool_take_stop_at(cen_pool *pool, cen_deadline deadline, cen_stop_token *stop, cen_lease *out,
                                  cen_error *error, const char *where)
 {
-    taking take = {.deadline = deadline, .priority = CEN_PRIORITY_NORMAL, .stop = stop, .where = where};
+    taking take = {.deadline = deadline, .wish = WISH_NORMAL, .stop = stop, .where = where};
     return take_as_told(pool, &take, out, error, __builtin_return_address(0));
 }
 
@@ -333,18 +347,15 @@ cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *options, c
     cen_take_options known;
     cen_status status = cen_sized_read(&known, sizeof known, options, "cen_pool_take_with: options", error);
     if (status != CEN_OK) return status;
-    bool valid = (unsigned)known.priority < ONLY_TRY;
-    taking take = {.deadline = known.deadline,
-                   .priority = valid ? known.priority : (cen_priority)(ONLY_TRY + 1),
-                   .stop = known.stop,
-                   .where = known.where};
+    taking take = {
+        .deadline = known.deadline, .wish = wish_of(known.priority), .stop = known.stop, .where = known.where};
     return take_as_told(pool, &take, out, error, __builtin_return_address(0));
 }
 
 cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error, const char *where)
 {
     if (__builtin_expect(pool && out && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
-    return take_slowly(pool, CEN_NOW, out, error, where, ONLY_TRY);
+    return take_slowly(pool, CEN_NOW, out, error, where, WISH_TRY);
 }
 
 /* ---- Give ---------------------------------------------------------------------------------- */
