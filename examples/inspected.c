@@ -291,7 +291,7 @@ int main(int count, char **arguments)
     bool seen = all_is_seen();
     ending = true;
     for (int i = 0; i < BUSY + CALM; i++) pthread_join(threads[i], NULL);
-    cen_supervisor_stop(service, cen_in_s(5), NULL);
+    cen_supervisor_stop(service, cen_in_s(5), NULL, NULL);
     cen_supervisor_free(service);
     cen_supervisor_free(links);
     cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(5), NULL, NULL);

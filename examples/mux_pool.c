@@ -188,7 +188,7 @@ static void deaths(void)
     registry_dies(pool);
     cen_mux_pool_dump(pool, tree, sizeof tree);
     printf("\n%s\n", tree);
-    cen_mux_pool_close(pool, cen_in_s(5), NULL);
+    cen_mux_pool_close(pool, cen_in_s(5), NULL, NULL);
     cen_mux_pool_free(pool);
 }
 

@@ -138,7 +138,7 @@ int main(void)
     cen_supervisor_dump(service, tree, sizeof tree);
     printf("%s", tree);
     cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
-    wrong |= cen_supervisor_stop(service, cen_in_s(10), &report) != CEN_OK || report.ended != 3;
+    wrong |= cen_supervisor_stop(service, cen_in_s(10), &report, NULL) != CEN_OK || report.ended != 3;
     cen_supervisor_free(service);
     cen_supervisor_free(links);
     return wrong;

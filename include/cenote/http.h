@@ -19,7 +19,7 @@
  *     cen_future_then(&future, on_reply, executor);
  *     cen_http_fetch_async(http, &request, &future, &error);                // future.value is the reply
  *
- *     cen_http_close(http, cen_in_s(5), NULL);
+ *     cen_http_close(http, cen_in_s(5), NULL, NULL);
  *     cen_http_free(http);
  *
  * A connection that is lost goes down in the router, what was sent on it fails with LOST, and it is made anew: at once, and
@@ -101,7 +101,7 @@ typedef struct cen_http_report {
 /* Refuses from now on, waits for what is in flight until the deadline (CEN_DEFAULT: 5 s), tells the rest CLOSED, and ends the
  * loops. The report may be NULL. Errors: TIMEOUT (some were told CLOSED), CLOSED (it is, or is being closed), INVALID, MISUSE,
  * FORKED. */
-CEN_API cen_status cen_http_close(cen_http *http, cen_deadline deadline, cen_http_report *report);
+CEN_API cen_status cen_http_close(cen_http *http, cen_deadline deadline, cen_http_report *report, cen_error *error);
 
 /* Closes it, if that has not been done, with CEN_NOW, and gives everything back. NULL is allowed. Errors: MISUSE. */
 CEN_API cen_status cen_http_free(cen_http *http);

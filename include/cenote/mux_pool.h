@@ -14,7 +14,7 @@
  *     if (cen_mux_pool_request(pool, NULL, &request, &error) == CEN_OK) use(request.reply, request.reply_size);
  *     cen_request_free_reply(&request);
  *
- *     cen_mux_pool_close(pool, cen_in_s(5), NULL);
+ *     cen_mux_pool_close(pool, cen_in_s(5), NULL, NULL);
  *     cen_mux_pool_free(pool);
  *
  * It is a tree of supervisors, a registry and a router, all of them the
@@ -149,7 +149,8 @@ typedef struct cen_mux_pool_report {
  * connections, registry. The report may be NULL.
  * Errors: TIMEOUT (some were failed), CLOSED (it is, or is being closed), INVALID, FORKED, MISUSE (on the loop's thread, or in a
  * read section: nothing changes). */
-CEN_API cen_status cen_mux_pool_close(cen_mux_pool *pool, cen_deadline deadline, cen_mux_pool_report *report);
+CEN_API cen_status cen_mux_pool_close(cen_mux_pool *pool, cen_deadline deadline, cen_mux_pool_report *report,
+                                      cen_error *error);
 
 /* Closes it, if that has not been done, with CEN_NOW, and gives everything back. NULL is allowed.
  * Errors: MISUSE (on the loop's thread, or in a read section), FORKED: nothing changes. */

@@ -115,7 +115,8 @@ typedef struct cen_router_report {
 
 /* Refuses from now on, tells those who wait CLOSED, and waits until no use is in flight. CEN_DEFAULT: CEN_NOW.
  * Errors: TIMEOUT (some are left), INVALID, FORKED, MISUSE (in a read section, and the deadline is not CEN_NOW). */
-CEN_API cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_router_report *report);
+CEN_API cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_router_report *report,
+                                    cen_error *error);
 
 /* Closes it, removes every member, and gives the memory back; what is in use keeps its part until its last route
  * is done. Nobody uses the router or a member's handle afterwards; routes may still be done.

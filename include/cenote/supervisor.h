@@ -16,7 +16,7 @@
  *     cen_supervisor *supervisor;
  *     if (cen_supervisor_new(&options, &supervisor, &error) != CEN_OK) die(error.text);
  *     // ...                                                  when the link is lost: cen_child_report_ended(child, &why);
- *     cen_supervisor_stop(supervisor, cen_in_s(10), &report);
+ *     cen_supervisor_stop(supervisor, cen_in_s(10), &report, NULL);
  *     cen_supervisor_free(supervisor);
  *
  * A child is whatever has a start and an end: a connection, a thread, another
@@ -262,8 +262,8 @@ typedef struct cen_supervisor_report {
  * abandoned, without waiting for any. The report may be NULL. One that is over already: OK, and its last report.
  * Errors: TIMEOUT (the deadline passed; it is over all the same), INVALID (NULL), FORKED, MISUSE (from
  * its own listener; or it is another's child, which stops it). */
-CEN_API cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline,
-                                       cen_supervisor_report *report);
+CEN_API cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline, cen_supervisor_report *report,
+                                       cen_error *error);
 
 /* Begins to stop it and does not wait; from the listener too. Errors: INVALID, FORKED, MISUSE (it is another's child). */
 CEN_API cen_status cen_supervisor_request_stop(cen_supervisor *supervisor);

@@ -145,15 +145,23 @@ static uint64_t closed_count(cen_http *http)
     return count;
 }
 
-cen_status cen_http_close(cen_http *http, cen_deadline deadline, cen_http_report *report)
+static cen_status refuse_close(const cen_http *http, cen_status status, const char *why, cen_error *error)
 {
-    if (!http) return CEN_INVALID;
-    if (http->process != ceni_curl_process()) return CEN_FORKED;
-    if (report && cen_sized_check(report, sizeof *report, "cen_http_close: report", NULL) != CEN_OK) return CEN_INVALID;
-    if (ceni_http_on_loop(http)) return CEN_MISUSE;
-    if (!begin_close(http)) return CEN_CLOSED;
+    return ceni_curl_error(error, status, 0, "HTTP client \"%s\": %s", http->name, why);
+}
+
+cen_status cen_http_close(cen_http *http, cen_deadline deadline, cen_http_report *report, cen_error *error)
+{
+    if (!http) return ceni_curl_error(error, CEN_INVALID, 0, "cen_http_close: http is NULL");
+    if (http->process != ceni_curl_process())
+        return refuse_close(http, CEN_FORKED, "it belongs to the parent process", error);
+    if (report && cen_sized_check(report, sizeof *report, "cen_http_close: report", error) != CEN_OK)
+        return CEN_INVALID;
+    if (ceni_http_on_loop(http))
+        return refuse_close(http, CEN_MISUSE, "a close must not wait on its loop's thread", error);
+    if (!begin_close(http)) return refuse_close(http, CEN_CLOSED, "it has been closed already", error);
     cen_router_report routed = CEN_SIZED(cen_router_report);
-    cen_router_close(http->router, deadline.ns_ ? deadline : cen_in_s(5), &routed);
+    cen_router_close(http->router, deadline.ns_ ? deadline : cen_in_s(5), &routed, NULL);
     for (uint32_t i = 0; i < http->loop_count; i++) ceni_http_loop_stop(&http->loops[i]);
     pthread_mutex_lock(&http->mutex);
     while (http->flights > 0) pthread_cond_wait(&http->changed, &http->mutex);
@@ -162,7 +170,9 @@ cen_status cen_http_close(cen_http *http, cen_deadline deadline, cen_http_report
     uint64_t told = closed_count(http);
     const cen_http_report all = {.left = told > routed.waited ? told - routed.waited : 0, .waited = routed.waited};
     if (report) cen_sized_write(report, &all, sizeof all);
-    return all.left ? CEN_TIMEOUT : CEN_OK;
+    if (!all.left) return CEN_OK;
+    return ceni_curl_error(error, CEN_TIMEOUT, 0, "HTTP client \"%s\": %llu requests not done by the deadline",
+                           http->name, (unsigned long long)all.left);
 }
 
 cen_status cen_http_free(cen_http *http)
@@ -173,7 +183,7 @@ cen_status cen_http_free(cen_http *http)
         return CEN_OK; /* the rest is the parent's: its locks may be held, its handles in use */
     }
     if (ceni_http_on_loop(http)) return CEN_MISUSE;
-    cen_http_close(http, CEN_NOW, NULL);
+    cen_http_close(http, CEN_NOW, NULL, NULL);
     free_parts(http);
     return CEN_OK;
 }

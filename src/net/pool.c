@@ -215,7 +215,7 @@ static void hear_root(void *argument, const cen_supervisor_event *event)
     cen_error why = pool->why;
     ceni_mux_pool_unlock(pool);
     if (!gave_up) return;
-    cen_router_close(pool->router, CEN_NOW, NULL);
+    cen_router_close(pool->router, CEN_NOW, NULL, NULL);
     ceni_mux_pool_tell(pool, CEN_MUX_POOL_GAVE_UP, NULL, &why);
 }
 
@@ -335,7 +335,7 @@ static void stop_tree(cen_mux_pool *pool)
     ceni_mux_pool_lock(pool);
     pool->hurry = true;
     ceni_mux_pool_unlock(pool);
-    cen_supervisor_stop(pool->root, CEN_NEVER, NULL);
+    cen_supervisor_stop(pool->root, CEN_NEVER, NULL, NULL);
 }
 
 cen_status cen_mux_pool_new(const cen_mux_pool_options *options, cen_mux_pool **out, cen_error *error)
@@ -377,17 +377,23 @@ static bool close_first(cen_mux_pool *pool)
     return ceni_cas_acq_rel(&pool->is_closed, &open, 1u); /* [P1] */
 }
 
-cen_status cen_mux_pool_close(cen_mux_pool *pool, cen_deadline deadline, cen_mux_pool_report *report)
+static cen_status refuse_close(const cen_mux_pool *pool, cen_status status, const char *why, cen_error *error)
+{
+    return ceni_error_set(error, status, 0, "routing pool \"%s\": %s", pool->name, why);
+}
+
+cen_status cen_mux_pool_close(cen_mux_pool *pool, cen_deadline deadline, cen_mux_pool_report *report, cen_error *error)
 {
     cen_router_report routes = CEN_SIZED(cen_router_report);
-    if (!pool) return CEN_INVALID;
-    if (!ceni_fork_is(pool->epoch)) return CEN_FORKED;
-    if (report && cen_sized_check(report, sizeof *report, "cen_mux_pool_close: report", NULL) != CEN_OK)
+    if (!pool) return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_pool_close: pool is NULL");
+    if (!ceni_fork_is(pool->epoch)) return refuse_close(pool, CEN_FORKED, "it belongs to the parent process", error);
+    if (report && cen_sized_check(report, sizeof *report, "cen_mux_pool_close: report", error) != CEN_OK)
         return CEN_INVALID;
-    if (ceni_loop_is_inside(pool->loop) || cen_read_is_open()) return CEN_MISUSE;
-    if (!close_first(pool)) return CEN_CLOSED;
+    if (ceni_loop_is_inside(pool->loop) || cen_read_is_open())
+        return refuse_close(pool, CEN_MISUSE, "a close must not wait on its loop's thread or in a read section", error);
+    if (!close_first(pool)) return refuse_close(pool, CEN_CLOSED, "it has been closed already", error);
     cen_status status =
-        cen_router_close(pool->router, ceni_deadline_or(deadline, cen_in_ns(default_close_ns)), &routes);
+        cen_router_close(pool->router, ceni_deadline_or(deadline, cen_in_ns(default_close_ns)), &routes, error);
     stop_tree(pool);
     cen_mux_pool_report whole = {.size = sizeof whole, .left = routes.left, .waited = routes.waited};
     if (report) cen_sized_write(report, &whole, sizeof whole);
@@ -398,7 +404,7 @@ cen_status cen_mux_pool_free(cen_mux_pool *pool)
 {
     if (!pool) return CEN_OK;
     if (!ceni_fork_is(pool->epoch)) return CEN_FORKED;
-    cen_status status = cen_mux_pool_close(pool, CEN_NOW, NULL);
+    cen_status status = cen_mux_pool_close(pool, CEN_NOW, NULL, NULL);
     if (status == CEN_MISUSE) return status;
     release(pool);
     return CEN_OK;

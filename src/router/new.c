@@ -253,21 +253,31 @@ static uint64_t await_uses(cen_router *router, int64_t moment)
     }
 }
 
-cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_router_report *report)
+static cen_status refuse_close(const cen_router *router, cen_status status, const char *why, cen_error *error)
 {
-    if (!router) return CEN_INVALID;
-    if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
-    if (report && cen_sized_check(report, sizeof *report, "cen_router_close: report", NULL) != CEN_OK)
+    if (!router) return ceni_error_set(error, CEN_INVALID, 0, "cen_router_close: router is NULL");
+    return ceni_error_set(error, status, 0, "router \"%s\": %s", router->name, why);
+}
+
+cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_router_report *report, cen_error *error)
+{
+    if (!router) return refuse_close(NULL, CEN_INVALID, NULL, error);
+    if (!ceni_fork_is(router->epoch))
+        return refuse_close(router, CEN_FORKED, "it belongs to the parent process", error);
+    if (report && cen_sized_check(report, sizeof *report, "cen_router_close: report", error) != CEN_OK)
         return CEN_INVALID;
     deadline = ceni_deadline_or(deadline, CEN_NOW);
-    if (!ceni_deadline_is_now(deadline) && ceni_read_is_open()) return CEN_MISUSE;
+    if (!ceni_deadline_is_now(deadline) && ceni_read_is_open())
+        return refuse_close(router, CEN_MISUSE, "a close must not wait in a read section", error);
     CENI_INLINE_AT_END;
     uint32_t waited = refuse_from_now_on(router);
     if (!ceni_read_is_open()) ceni_rcu_wait();
     uint64_t left = await_uses(router, ceni_deadline_moment(deadline, ceni_runtime_now(router->runtime)));
     const cen_router_report whole = {.left = left, .waited = waited};
     if (report) cen_sized_write(report, &whole, sizeof whole);
-    return left > 0 ? CEN_TIMEOUT : CEN_OK;
+    if (left == 0) return CEN_OK;
+    return ceni_error_set(error, CEN_TIMEOUT, 0, "router \"%s\": %llu uses not done by the deadline", router->name,
+                          (unsigned long long)left);
 }
 
 cen_status cen_router_free(cen_router *router)

@@ -81,11 +81,22 @@ static bool is_over_locked(const cen_supervisor *supervisor)
     return supervisor->phase == CENI_PHASE_OVER || supervisor->phase == CENI_PHASE_NEW;
 }
 
-cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline, cen_supervisor_report *report)
+static cen_status say_stop(const cen_supervisor *supervisor, cen_status status, cen_error *error)
 {
-    if (!supervisor) return CEN_INVALID;
-    if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
-    if (report && cen_sized_check(report, sizeof *report, "cen_supervisor_stop: report", NULL) != CEN_OK)
+    const char *why = status == CEN_MISUSE    ? "a child must not wait for the end of its supervisor"
+                      : status == CEN_TIMEOUT ? "children did not end by the deadline and were told to hurry"
+                      : status == CEN_FORKED  ? "it belongs to the parent process"
+                                              : cen_status_text(status);
+    if (status == CEN_OK) return status;
+    return ceni_error_set(error, status, 0, "supervisor \"%s\": %s", supervisor->name, why);
+}
+
+cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline, cen_supervisor_report *report,
+                               cen_error *error)
+{
+    if (!supervisor) return ceni_error_set(error, CEN_INVALID, 0, "cen_supervisor_stop: supervisor is NULL");
+    if (!ceni_fork_is(supervisor->epoch)) return say_stop(supervisor, CEN_FORKED, error);
+    if (report && cen_sized_check(report, sizeof *report, "cen_supervisor_stop: report", error) != CEN_OK)
         return CEN_INVALID;
     int64_t moment = ceni_wait_moment(supervisor, deadline);
     ceni_supervisor_lock(supervisor);
@@ -103,7 +114,7 @@ cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline
         if (report) cen_sized_write(report, &supervisor->report, sizeof supervisor->report);
     }
     ceni_supervisor_unlock(supervisor);
-    return status;
+    return say_stop(supervisor, status, error);
 }
 
 cen_status cen_supervisor_request_stop(cen_supervisor *supervisor)

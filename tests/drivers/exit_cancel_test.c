@@ -121,7 +121,7 @@ static void close_client(void)
 {
     for (uint32_t i = 0; i < http->loop_count; i++)
         if (!ceni_http_exit_has_stopped(&http->loops[i])) _exit(3);
-    if (cen_http_close(http, CEN_NOW, NULL) != CEN_OK) _exit(4);
+    if (cen_http_close(http, CEN_NOW, NULL, NULL) != CEN_OK) _exit(4);
 }
 
 TEST(exit_stops_the_loops_of_an_http_client_which_may_be_closed_afterwards)

@@ -117,7 +117,7 @@ static cen_http_stats get_by(uint32_t loops, bool reloads)
     cen_http_stats stats = CEN_SIZED(cen_http_stats);
     cen_http_stats_get(http, &stats);
     printf("     %d connects, %d rerouted, %d lost\n", (int)stats.connects, (int)stats.rerouted, lost);
-    expect_equal(cen_http_close(http, cen_in_s(5), NULL), CEN_OK);
+    expect_equal(cen_http_close(http, cen_in_s(5), NULL, NULL), CEN_OK);
     expect_equal(cen_http_free(http), CEN_OK);
     expect_equal(stats.answered + (uint64_t)lost, THREADS * EACH);
     return stats;
@@ -162,7 +162,7 @@ TEST(a_server_that_has_room_for_fewer_streams_is_not_taken_for_one_that_is_lost)
     cen_http_stats_get(http, &stats);
     expect_equal(stats.connects, 1);
     expect_equal(stats.rerouted, 0);
-    expect_equal(cen_http_close(http, cen_in_s(5), NULL), CEN_OK);
+    expect_equal(cen_http_close(http, cen_in_s(5), NULL, NULL), CEN_OK);
     expect_equal(cen_http_free(http), CEN_OK);
 }
 

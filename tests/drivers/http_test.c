@@ -69,7 +69,7 @@ static cen_http_stats look(cen_http *http)
 
 static void end(cen_http *http)
 {
-    expect_equal(cen_http_close(http, cen_in_s(5), NULL), CEN_OK);
+    expect_equal(cen_http_close(http, cen_in_s(5), NULL, NULL), CEN_OK);
     expect_equal(look(http).under_way, 0);
     expect_equal(cen_http_free(http), CEN_OK);
 }
@@ -438,7 +438,7 @@ static void call_from_a_loop(cen_future *future)
     struct caught *caught = future->user;
     cen_error error;
     caught->fetched = fetch(caught->http, "/", cen_in_s(1), &error);
-    caught->closed = cen_http_close(caught->http, CEN_NOW, NULL);
+    caught->closed = cen_http_close(caught->http, CEN_NOW, NULL, NULL);
     caught->freed = cen_http_free(caught->http);
     cen_http_reply_free(future->value);
 }
@@ -472,7 +472,7 @@ TEST(close_waits_for_replies_and_tells_the_rest_that_it_is_closed)
     expect_equal(cen_http_fetch_async(http, &quick, &soon, NULL), CEN_OK);
     expect_equal(cen_http_fetch_async(http, &slow, &late, NULL), CEN_OK);
     cen_http_report report = CEN_SIZED(cen_http_report);
-    expect_equal(cen_http_close(http, cen_in_ms(500), &report), CEN_TIMEOUT);
+    expect_equal(cen_http_close(http, cen_in_ms(500), &report, NULL), CEN_TIMEOUT);
     expect_equal(report.left, 1);
     expect(cen_future_is_done(&soon) && cen_future_is_done(&late));
     expect_equal(soon.status, CEN_OK);
@@ -480,7 +480,7 @@ TEST(close_waits_for_replies_and_tells_the_rest_that_it_is_closed)
     cen_http_reply_free(soon.value);
     cen_error error;
     expect_equal(fetch(http, "/", cen_in_s(1), &error), CEN_CLOSED);
-    expect_equal(cen_http_close(http, CEN_NOW, NULL), CEN_CLOSED);
+    expect_equal(cen_http_close(http, CEN_NOW, NULL, NULL), CEN_CLOSED);
     expect_equal(cen_http_free(http), CEN_OK);
     expect_equal(cen_http_free(NULL), CEN_OK);
 }
@@ -498,7 +498,7 @@ TEST(a_child_of_a_fork_is_refused_and_the_parent_notices_nothing)
         cen_http_stats stats = CEN_SIZED(cen_http_stats);
         int wrong = cen_http_fetch_async(http, &request, &future, NULL) != CEN_FORKED ||
                     cen_http_stats_get(http, &stats) != CEN_FORKED ||
-                    cen_http_close(http, CEN_NOW, NULL) != CEN_FORKED || cen_http_free(http) != CEN_OK;
+                    cen_http_close(http, CEN_NOW, NULL, NULL) != CEN_FORKED || cen_http_free(http) != CEN_OK;
         _exit(wrong);
     }
     int status = -1;

@@ -212,6 +212,6 @@ TEST(a_router_sends_many_requests_over_tls_and_loses_none)
     cen_http_stats_get(http, &stats);
     printf("     %d connects, %d rerouted\n", (int)stats.connects, (int)stats.rerouted);
     expect(stats.connects >= 10); /* a hundred on each */
-    expect_equal(cen_http_close(http, cen_in_s(5), NULL), CEN_OK);
+    expect_equal(cen_http_close(http, cen_in_s(5), NULL, NULL), CEN_OK);
     expect_equal(cen_http_free(http), CEN_OK);
 }

@@ -83,7 +83,7 @@ static cen_status call_close(void *given)
     cen_http_options options = CEN_HTTP_OPTIONS(.url = url(), .loops = 1, .starts_empty = true);
     cen_http *one = NULL;
     expect_equal(cen_http_new(&options, &one, NULL), CEN_OK);
-    cen_status status = cen_http_close(one, cen_in_s(30), given);
+    cen_status status = cen_http_close(one, cen_in_s(30), given, NULL);
     expect_equal(cen_http_free(one), CEN_OK);
     return status;
 }

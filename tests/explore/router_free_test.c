@@ -34,7 +34,7 @@ EXPLORE(a_use_that_ends_while_a_router_is_freed_that_was_closed_before_lets_go_o
 {
     make_router(1);
     held = route_now();
-    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_TIMEOUT);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
     ceni_thread other = start("other", end_held_and_poll, NULL);
     expect_equal(cen_router_free(router), CEN_OK);
     join(other);
@@ -65,7 +65,7 @@ EXPLORE(a_close_awaits_a_use_that_began_before_and_refuses_one_that_comes_later,
     ceni_store_seq_cst(&closed, 0);
     ceni_thread other = start("other", route_beside_a_close, NULL);
     cen_router_report report = CEN_SIZED(cen_router_report);
-    expect_equal(cen_router_close(router, CEN_NEVER, &report), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NEVER, &report, NULL), CEN_OK);
     expect_equal(ceni_load_seq_cst(&inside), 0);
     expect_equal(report.left, 0);
     ceni_store_seq_cst(&closed, 1);
@@ -88,7 +88,7 @@ EXPLORE(a_close_in_a_section_does_not_end_a_member_under_its_uses, 3)
     held = route_now();
     ceni_thread other = start("other", route_and_end, NULL);
     cen_read_begin();
-    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_TIMEOUT);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
     cen_read_end();
     expect_equal(cen_member_remove(members[0]), CEN_OK);
     join(other);

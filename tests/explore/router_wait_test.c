@@ -174,7 +174,7 @@ EXPLORE(who_asks_while_a_router_is_closed_is_served_or_told_closed, 4)
     make_router(0);
     ceni_thread other = start("other", ask_there, (void *)0);
     cen_router_report report = CEN_SIZED(cen_router_report);
-    expect_equal(cen_router_close(router, CEN_NOW, &report), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, &report, NULL), CEN_OK);
     join(other);
     expect(cen_future_is_done(&waiting[0].future));
     expect_equal(waiting[0].future.status, CEN_CLOSED);

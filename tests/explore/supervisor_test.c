@@ -93,7 +93,7 @@ static void free_all(void)
 
 static void stop_and_free(void)
 {
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     free_all();
 }
 
@@ -108,7 +108,7 @@ EXPLORE(a_death_that_meets_a_stop_is_one_or_the_other, 4)
     make_supervisor(children, 1, .name = NULL);
     cen_child child = child_of(0);
     ceni_thread other = start("other", say_ended, &child);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     join(other);
     /* Each start has ended by its stop or by what was said; a stop that was called may find that it had been said already. */
     expect(starts(0) <= 2);
@@ -175,7 +175,7 @@ EXPLORE(a_start_that_meets_its_limit_counts_or_has_failed, 4)
     expect_equal(started.status, said ? CEN_OK : CEN_TIMEOUT);
     expect_equal(look().running, said);
     expect_equal(stops(0), 1 - said);
-    if (said) expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    if (said) expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     free_all();
 }
 
@@ -183,7 +183,7 @@ EXPLORE(what_is_said_while_a_supervisor_is_freed_touches_nothing_of_it, 4)
 {
     cen_child_options children[] = {kid_options(0)};
     make_supervisor(children, 1, .name = NULL);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     cen_child child = child_of(0);
     ceni_thread other = start("other", say_ended, &child);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
@@ -275,7 +275,7 @@ EXPLORE(a_child_that_ends_when_the_deadline_of_a_stop_passes_has_ended_or_is_aba
     make_supervisor(children, 1, .name = NULL);
     cen_child child = child_of(0);
     ceni_thread other = start("other", say_ended, &child);
-    cen_status status = cen_supervisor_stop(supervisor, CEN_NOW, &report);
+    cen_status status = cen_supervisor_stop(supervisor, CEN_NOW, &report, NULL);
     join(other);
     uint32_t said = ceni_load_seq_cst(&counted);
     expect(status == CEN_TIMEOUT || (status == CEN_OK && said));
@@ -335,7 +335,7 @@ EXPLORE(a_future_of_the_end_may_be_given_up_after_the_supervisor_was_freed, 3)
     expect_equal(cen_supervisor_watch(supervisor, &over), CEN_OK);
     expect_equal(cen_supervisor_request_stop(supervisor), CEN_OK);
     ceni_thread driver = start("driver", poll_once, NULL);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
     expect(!cen_future_cancel(&over));
     expect_equal(cen_future_wait(&over, CEN_NEVER), CEN_OK);

@@ -19,7 +19,7 @@ static cen_status make_family(void)
 static void end_family(void)
 {
     if (supervisor) {
-        expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+        expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
         expect_equal(cen_supervisor_free(supervisor), CEN_OK);
         supervisor = NULL;
     }

@@ -318,7 +318,7 @@ static void obey(void)
 static void end_all(void)
 {
     cen_pool *pools[] = {orders, carts, small, reports};
-    cen_supervisor_stop(service, cen_in_s(5), NULL);
+    cen_supervisor_stop(service, cen_in_s(5), NULL, NULL);
     cen_supervisor_free(service);
     cen_supervisor_free(links);
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {

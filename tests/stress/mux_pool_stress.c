@@ -201,7 +201,7 @@ static void load(const char *address, unsigned share, bool registry_dies)
     ceni_store_seq_cst(&over, 1u);
     for (unsigned i = 0; i < (registry_dies ? 3 : 2); i++) ceni_thread_join(&others[i]);
     compare_counts(total);
-    expect_equal(cen_mux_pool_close(pool, cen_in_s(60), NULL), CEN_OK);
+    expect_equal(cen_mux_pool_close(pool, cen_in_s(60), NULL, NULL), CEN_OK);
     expect_equal(cen_mux_pool_free(pool), CEN_OK);
     cen_mux_server_stop(server);
     expect_equal(cen_loop_free(loop), CEN_OK);

@@ -247,7 +247,7 @@ static void one_round(uint64_t *dice, bool closed_first)
     check_sums(workers);
     if (closed_first) {
         cen_router_report report = CEN_SIZED(cen_router_report);
-        cen_status status = cen_router_close(router, CEN_NOW, &report);
+        cen_status status = cen_router_close(router, CEN_NOW, &report, NULL);
         expect_equal(status, report.left ? CEN_TIMEOUT : CEN_OK);
     }
     expect_equal(cen_router_free(router), CEN_OK);

@@ -146,7 +146,7 @@ static void play(cen_supervision supervision, uint64_t *dice)
     }
     for (int i = 0; i < THREADS; i++) ceni_thread_join(&threads[i]);
     cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, &report), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, &report, NULL), CEN_OK);
     expect_equal(report.abandoned, 0);
     cen_supervisor_stats stats = CEN_SIZED(cen_supervisor_stats);
     expect_equal(cen_supervisor_stats_get(supervisor, &stats), CEN_OK);

@@ -212,7 +212,7 @@ static void use_supervisor(void *unused)
                                                                 .max_restarts = CEN_OFF, .backoff_initial_ns = CEN_OFF);
         MUST(cen_supervisor_new(&options, &outer, NULL));
         for (int i = 0; i < 20; i++) MUST(cen_supervisor_each(inner, kill_first, NULL));
-        MUST(cen_supervisor_stop(outer, CEN_NEVER, NULL));
+        MUST(cen_supervisor_stop(outer, CEN_NEVER, NULL, NULL));
         MUST(cen_supervisor_free(outer));
         MUST(cen_supervisor_free(inner));
     }

@@ -424,11 +424,11 @@ TEST(a_child_is_told_that_the_pool_is_its_parents)
         cen_mux_pool_stats stats = CEN_SIZED(cen_mux_pool_stats);
         inquiry one;
         ready_inquiry(&one, 1);
-        bool fine = request_number(pool, 1, &error) == CEN_FORKED &&
-                    cen_mux_pool_stats_get(pool, &stats) == CEN_FORKED &&
-                    cen_mux_pool_request_async(pool, &one.asking) == CEN_OK && one.asking.future.status == CEN_FORKED &&
-                    cen_mux_pool_close(pool, CEN_NOW, NULL) == CEN_FORKED && cen_mux_pool_free(pool) == CEN_FORKED &&
-                    cen_mux_pool_dump(pool, NULL, 0) == 0 && !cen_mux_pool_router(pool) && !cen_mux_pool_registry(pool);
+        bool fine =
+            request_number(pool, 1, &error) == CEN_FORKED && cen_mux_pool_stats_get(pool, &stats) == CEN_FORKED &&
+            cen_mux_pool_request_async(pool, &one.asking) == CEN_OK && one.asking.future.status == CEN_FORKED &&
+            cen_mux_pool_close(pool, CEN_NOW, NULL, NULL) == CEN_FORKED && cen_mux_pool_free(pool) == CEN_FORKED &&
+            cen_mux_pool_dump(pool, NULL, 0) == 0 && !cen_mux_pool_router(pool) && !cen_mux_pool_registry(pool);
         _exit(fine ? 0 : 1);
     }
     int status;

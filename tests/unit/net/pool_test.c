@@ -23,7 +23,7 @@ static void drop_kept(void)
 
 static void end(void)
 {
-    expect_equal(cen_mux_pool_close(pool, cen_in_s(20), NULL), CEN_OK);
+    expect_equal(cen_mux_pool_close(pool, cen_in_s(20), NULL, NULL), CEN_OK);
     expect_equal(cen_mux_pool_free(pool), CEN_OK);
     cen_mux_server_stop(server);
     AWAIT(cen_loop_users(NULL) == 0);
@@ -100,7 +100,7 @@ TEST(close_waits_for_what_is_in_flight_and_fails_what_is_left)
     AWAIT(ceni_load_seq_cst(&kept_count) == 20);
     for (unsigned i = 0; i < 12; i++) expect_equal(cen_mux_call_reply(kept[i], kept[i]->payload, 8), CEN_OK);
     int64_t began = ceni_clock_now();
-    expect_equal(cen_mux_pool_close(pool, cen_in_ms(60), &report), CEN_TIMEOUT);
+    expect_equal(cen_mux_pool_close(pool, cen_in_ms(60), &report, NULL), CEN_TIMEOUT);
     expect(ceni_clock_now() - began >= 60 * ms);
     expect_equal(report.left, 8);
     unsigned answered = 0, closed = 0;
@@ -112,7 +112,7 @@ TEST(close_waits_for_what_is_in_flight_and_fails_what_is_left)
     expect_equal(answered, 12);
     expect_equal(closed, 8);
     expect_equal(request_number(pool, 1, &error), CEN_CLOSED);
-    expect_equal(cen_mux_pool_close(pool, CEN_NOW, NULL), CEN_CLOSED);
+    expect_equal(cen_mux_pool_close(pool, CEN_NOW, NULL, NULL), CEN_CLOSED);
     expect_equal(cen_mux_pool_free(pool), CEN_OK);
     cen_mux_server_stop(server);
     for (unsigned i = 12; i < 20; i++) cen_mux_call_drop(kept[i]);
@@ -158,13 +158,13 @@ TEST(in_a_read_section_it_is_neither_made_nor_closed_nor_freed)
     expect(cen_read_is_open());
     expect_equal(cen_mux_pool_new(&options, &other, &error), CEN_MISUSE);
     expect_text(error.text, "cen_mux_pool_new: a thread in a read section must not wait");
-    expect_equal(cen_mux_pool_close(pool, cen_in_s(1), NULL), CEN_MISUSE);
-    expect_equal(cen_mux_pool_close(pool, CEN_NOW, NULL), CEN_MISUSE);
+    expect_equal(cen_mux_pool_close(pool, cen_in_s(1), NULL, NULL), CEN_MISUSE);
+    expect_equal(cen_mux_pool_close(pool, CEN_NOW, NULL, NULL), CEN_MISUSE);
     expect_equal(cen_mux_pool_free(pool), CEN_MISUSE);
     cen_read_end();
     expect(!cen_read_is_open());
     expect_equal(request_number(pool, 7, &error), CEN_OK);
-    expect_equal(cen_mux_pool_close(pool, cen_in_s(5), NULL), CEN_OK);
+    expect_equal(cen_mux_pool_close(pool, cen_in_s(5), NULL, NULL), CEN_OK);
     cen_read_begin();
     expect_equal(cen_mux_pool_free(pool), CEN_MISUSE);
     cen_read_end();

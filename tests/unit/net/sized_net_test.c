@@ -142,7 +142,7 @@ static cen_status call_pool_look(void *given)
 static cen_status call_pool_close(void *given)
 {
     cen_mux_pool *one = pool_of();
-    cen_status status = cen_mux_pool_close(one, cen_in_s(30), given);
+    cen_status status = cen_mux_pool_close(one, cen_in_s(30), given, NULL);
     expect_equal(cen_mux_pool_free(one), CEN_OK);
     return status;
 }

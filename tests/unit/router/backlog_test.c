@@ -183,7 +183,7 @@ TEST(the_backlog_is_bounded_and_whoever_is_too_many_is_told_the_cause)
     ask(3, CEN_NEVER);
     expect(!is_done(3));
     cen_router_report report = CEN_SIZED(cen_router_report);
-    expect_equal(cen_router_close(router, CEN_NOW, &report), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, &report, NULL), CEN_OK);
     expect_equal(report.waited, 2);
     expect(waiting[1].future.status == CEN_CLOSED && waiting[3].future.status == CEN_CLOSED);
     end_router();
@@ -233,7 +233,7 @@ TEST(a_close_tells_those_who_wait_in_words)
     make_router(.name = "search");
     ask(0, CEN_NEVER);
     ask(1, cen_in_s(5));
-    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_OK);
     for (int i = 0; i < 2; i++) {
         expect(is_done(i) && waiting[i].future.status == CEN_CLOSED && !waiting[i].future.value);
         expect_equal(errors[i].status, CEN_CLOSED);
@@ -361,7 +361,7 @@ TEST(a_thread_that_waits_is_told_closed)
     ceni_world_settle();
     errors[0] = (cen_error){.text = ""};
     cen_router_report report = CEN_SIZED(cen_router_report);
-    expect_equal(cen_router_close(router, CEN_NOW, &report), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, &report, NULL), CEN_OK);
     join(thread);
     expect_equal(answers[0], CEN_CLOSED);
     expect_equal(errors[0].status, CEN_CLOSED);

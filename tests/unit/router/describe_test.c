@@ -101,7 +101,7 @@ TEST(a_closed_router_says_so_and_what_only_rises_is_a_counter)
     for (size_t i = 0; i < sizeof rise / sizeof *rise; i++)
         expect_equal(metric_and_kind_of("router", "lines", rise[i]).kind, CEN_COUNTER);
     expect_equal(metric_and_kind_of("router", "lines", "in_flight").kind, CEN_GAUGE);
-    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_OK);
     description_take(&s, "router", "lines", 10);
     expect(description_truth(&s, "closed"));
     expect_text(description_words(&s, "members[0].state"), "up");
@@ -135,8 +135,8 @@ TEST(what_becomes_of_members_is_in_the_events_with_its_cause)
     expect_equal(last.level, CEN_LEVEL_DETAIL);
     cen_member_remove(a);
     expect_event("router", "member_removed", CEN_LEVEL_DETAIL, "member a of router lines was removed");
-    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
-    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_OK);
     expect_event("router", "closed", CEN_LEVEL_NOTICE, "");
     end_all();
 }

@@ -8,9 +8,9 @@ TEST(a_close_without_uses_is_over_at_once)
     make_router(.name = NULL);
     add_up(0);
     cen_router_report report = {.size = sizeof(cen_router_report), .left = 9, .waited = 9};
-    expect_equal(cen_router_close(router, CEN_NOW, &report), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, &report, NULL), CEN_OK);
     expect(report.left == 0 && report.waited == 0);
-    expect_equal(cen_router_close(router, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NEVER, NULL, NULL), CEN_OK);
     end_router();
     expect_equal(ceni_world_bytes(), 0);
 }
@@ -21,16 +21,16 @@ TEST(a_close_says_how_many_uses_are_left_at_its_deadline)
     cen_member *one = add_up(0);
     cen_route route = route_now(), removed = route_now();
     cen_router_report report = CEN_SIZED(cen_router_report);
-    expect_equal(cen_router_close(router, routers_own, &report), CEN_TIMEOUT);
+    expect_equal(cen_router_close(router, routers_own, &report, NULL), CEN_TIMEOUT);
     expect_equal(report.left, 2);
     int64_t begun = cen_clock();
     cen_member_remove(one);
-    expect_equal(cen_router_close(router, cen_in_s(1), &report), CEN_TIMEOUT);
+    expect_equal(cen_router_close(router, cen_in_s(1), &report, NULL), CEN_TIMEOUT);
     expect_equal(report.left, 2); /* of zombies too */
     expect(cen_clock() - begun >= second);
     expect_equal(done(&route), CEN_DOWN);
     expect_equal(done(&removed), CEN_DOWN);
-    expect_equal(cen_router_close(router, CEN_NEVER, &report), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NEVER, &report, NULL), CEN_OK);
     expect_equal(report.left, 0);
     end_router();
 }
@@ -55,7 +55,7 @@ static void close_while_uses_end(bool limited)
     ceni_thread thread = start("ender", end_later, NULL);
     cen_router_report report = CEN_SIZED(cen_router_report);
     int64_t begun = cen_clock();
-    expect_equal(cen_router_close(router, cen_in_s(100), &report), CEN_OK);
+    expect_equal(cen_router_close(router, cen_in_s(100), &report, NULL), CEN_OK);
     expect(cen_clock() - begun < 3 * second);
     expect_equal(report.left, 0);
     join(thread);
@@ -79,7 +79,7 @@ TEST(a_close_waits_for_the_uses_of_a_member_that_drains_or_was_removed)
     cen_member_drain(two);
     ceni_thread thread = start("ender", end_later, NULL);
     int64_t begun = cen_clock();
-    expect_equal(cen_router_close(router, cen_in_s(100), NULL), CEN_OK);
+    expect_equal(cen_router_close(router, cen_in_s(100), NULL, NULL), CEN_OK);
     expect(cen_clock() - begun < 3 * second);
     join(thread);
     end_router();
@@ -92,10 +92,10 @@ TEST(in_a_read_section_a_router_is_neither_freed_nor_waited_for)
     cen_route route = route_now();
     cen_read_begin();
     expect_equal(cen_router_free(router), CEN_MISUSE);
-    expect_equal(cen_router_close(router, CEN_NEVER, NULL), CEN_MISUSE);
+    expect_equal(cen_router_close(router, CEN_NEVER, NULL, NULL), CEN_MISUSE);
     cen_route more = route_now(); /* nothing has been closed */
     cen_router_report report = CEN_SIZED(cen_router_report);
-    expect_equal(cen_router_close(router, CEN_NOW, &report), CEN_TIMEOUT);
+    expect_equal(cen_router_close(router, CEN_NOW, &report, NULL), CEN_TIMEOUT);
     expect_equal(report.left, 2);
     cen_read_end();
     done(&route);
@@ -246,7 +246,7 @@ TEST(what_a_close_in_a_read_section_watches_is_not_ended_under_a_reader)
     cen_member *one = add_up(0);
     cen_route route = route_now();
     cen_read_begin();
-    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_TIMEOUT);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
     cen_member_remove(one);
     expect_equal(done(&route), CEN_DOWN);
     ceni_world_settle();
@@ -254,5 +254,24 @@ TEST(what_a_close_in_a_read_section_watches_is_not_ended_under_a_reader)
     cen_read_end();
     ceni_world_settle();
     expect_equal(gone_of(0), 1);
+    end_router();
+}
+
+TEST(a_close_that_fails_says_why)
+{
+    make_router(.name = "shards");
+    add_up(0);
+    cen_route route = route_now();
+    cen_error error = {.text = ""};
+    expect_equal(cen_router_close(NULL, CEN_NOW, NULL, &error), CEN_INVALID);
+    expect_text(error.text, "cen_router_close: router is NULL");
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, &error), CEN_TIMEOUT);
+    expect_text(error.text, "router \"shards\": 1 uses not done by the deadline");
+    cen_read_begin();
+    expect_equal(cen_router_close(router, CEN_NEVER, NULL, &error), CEN_MISUSE);
+    expect_text(error.text, "router \"shards\": a close must not wait in a read section");
+    cen_read_end();
+    done(&route);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, &error), CEN_OK);
     end_router();
 }

@@ -222,7 +222,7 @@ TEST(a_router_that_is_closed_first_takes_nothing_in)
     begin();
     follow();
     uint64_t number = enter(1, NULL);
-    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_OK);
     enter(2, NULL);
     expect(refused_count == 1 && refused_status == CEN_CLOSED);
     expect_equal(cen_registry_remove(registry, number), CEN_OK);
@@ -446,7 +446,7 @@ TEST(a_closed_router_refuses_each_of_a_row)
     begin();
     expect_equal(cen_registry_listen(registry, NULL, bring_more, NULL, &listening, &error), CEN_OK);
     follow();
-    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_OK);
     enter(0, NULL);
     expect(refused_count == 8 && refused_status == CEN_CLOSED);
     expect_equal(cen_following_count(following), 0);

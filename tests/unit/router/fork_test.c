@@ -58,7 +58,7 @@ static void use_the_parents(void)
     expect_equal(cen_route_done(&out, CEN_OUTCOME_OK, 0), CEN_FORKED);
     expect_equal(cen_router_stats_get(router, &stats), CEN_FORKED);
     expect_equal(cen_router_each(router, visit, NULL), CEN_FORKED);
-    expect_equal(cen_router_close(router, CEN_NEVER, NULL), CEN_FORKED);
+    expect_equal(cen_router_close(router, CEN_NEVER, NULL, NULL), CEN_FORKED);
     expect_equal(cen_router_free(router), CEN_FORKED);
     expect(cen_future_cancel(&waiting.future)); /* it is never done here */
     expect(!member && !route.member && out.member == one);

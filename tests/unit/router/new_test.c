@@ -214,7 +214,7 @@ TEST(calls_without_a_router_or_a_member_or_a_place_are_invalid)
     expect_equal(cen_router_stats_get(router, NULL), CEN_INVALID);
     expect_equal(cen_router_each(NULL, note_row, NULL), CEN_INVALID);
     expect_equal(cen_router_each(router, NULL, NULL), CEN_INVALID);
-    expect_equal(cen_router_close(NULL, CEN_NOW, NULL), CEN_INVALID);
+    expect_equal(cen_router_close(NULL, CEN_NOW, NULL, NULL), CEN_INVALID);
     expect_equal(cen_route_done(NULL, CEN_OUTCOME_OK, 0), CEN_INVALID);
     expect_equal(cen_route_done(&route, (cen_outcome)3, 0), CEN_INVALID);
     expect_equal(cen_route_done(&route, CEN_OUTCOME_OK, 0), CEN_STALE);

@@ -54,7 +54,7 @@ TEST(a_closed_router_answers_closed_to_all)
     cen_route route;
     cen_route_op routing;
     cen_error error = {.text = ""};
-    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_OK);
     cen_read_begin();
     expect_equal(cen_router_peek(router, NULL, &picked), CEN_CLOSED);
     cen_read_end();

@@ -51,7 +51,7 @@ static cen_supervisor *supervisor_of(void)
 static void end_supervisor(cen_supervisor *one)
 {
     if (!one) return;
-    cen_supervisor_stop(one, cen_in_s(30), NULL);
+    cen_supervisor_stop(one, cen_in_s(30), NULL, NULL);
     expect_equal(cen_supervisor_free(one), CEN_OK);
 }
 
@@ -238,7 +238,7 @@ static cen_status call_router_look(void *given)
 static cen_status call_router_close(void *given)
 {
     cen_router *one = router_of();
-    cen_status status = cen_router_close(one, CEN_NOW, given);
+    cen_status status = cen_router_close(one, CEN_NOW, given, NULL);
     expect_equal(cen_router_free(one), CEN_OK);
     return status;
 }
@@ -251,7 +251,7 @@ static cen_status call_supervisor_look(void *given)
 static cen_status call_supervisor_stop(void *given)
 {
     cen_supervisor *one = supervisor_of();
-    cen_status status = cen_supervisor_stop(one, cen_in_s(30), given);
+    cen_status status = cen_supervisor_stop(one, cen_in_s(30), given, NULL);
     end_supervisor(one);
     return status;
 }

@@ -160,7 +160,7 @@ TEST(an_ejection_that_ends_after_the_close_brings_nothing_back)
     cen_route route = {0};
     cen_member_eject(one, second);
     cen_member_eject(two, 0);
-    expect_equal(cen_router_close(router, CEN_NOW, NULL), CEN_OK);
+    expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_OK);
     expect_equal(cen_runtime_advance(runtime, 2 * second), CEN_OK);
     expect_equal(try_route(&route), CEN_CLOSED);
     expect_equal(cen_member_restore(two), CEN_CLOSED);
@@ -177,7 +177,7 @@ static cen_status closed_with;
 
 static void close_and_note(void *deadline)
 {
-    closed_with = cen_router_close(router, *(cen_deadline *)deadline, NULL);
+    closed_with = cen_router_close(router, *(cen_deadline *)deadline, NULL, NULL);
     closed_at = cen_runtime_now(runtime);
 }
 

@@ -64,7 +64,7 @@ TEST(what_is_refused_by_a_supervisor_that_has_stopped_is_freed_at_once)
 {
     init_kids();
     make_supervisor(NULL, 0, .allocator = &unlocked);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     allocs_since(), frees_since();
     for (int i = 0; i < 10; i++) expect_equal(add_named(i), CEN_CLOSED);
     expect_equal(allocs_since(), 10);

@@ -94,7 +94,7 @@ TEST(a_nested_supervisor_is_found_by_the_number_that_its_parent_shows)
     expect_equal(description_count(&inner_description, "children"), 2);
     description_drop(&outer);
     description_drop(&inner_description);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
     expect_equal(cen_supervisor_free(inner), CEN_OK);
     expect_equal(cen_runtime_free(runtime), CEN_OK);
@@ -147,7 +147,7 @@ TEST(a_start_that_fails_and_one_that_lingers_are_in_the_events)
     make_supervisor(children, 2, .name = "store", .retry_start = true, .backoff_initial_ns = 10 * second);
     expect_event("supervisor", "child_failed", CEN_LEVEL_WARNING,
                  "child \"a\" of supervisor \"store\" did not start: a does not start");
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, NULL), CEN_TIMEOUT);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
     expect_event("supervisor", "child_killed", CEN_LEVEL_WARNING, "child \"b\" of supervisor \"store\" is killed");
     cen_event last = {.text = ""};
     expect_equal(events_of("supervisor", "child_abandoned", &last), 2); /* nobody is waited for any more */

@@ -141,7 +141,7 @@ TEST(an_add_whose_deadline_passes_leaves_the_child_there)
     expect(cen_child_report_started(kids[0].child));
     ceni_world_settle();
     expect_equal(look().running, 1);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
     ceni_world_settle();
     expect_equal(ceni_world_bytes(), 0);
@@ -212,7 +212,7 @@ TEST(what_is_not_there_cannot_be_changed)
     expect_equal(cen_supervisor_remove(supervisor, "a", CEN_NEVER), CEN_ABSENT);
     expect_equal(cen_supervisor_restart(supervisor, "a", CEN_NEVER, NULL), CEN_ABSENT);
     expect_equal(cen_supervisor_terminate(supervisor, NULL, CEN_NEVER), CEN_INVALID);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_add(supervisor, &one, CEN_NEVER, NULL, NULL), CEN_CLOSED);
     expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER), CEN_CLOSED);
     expect_equal(cen_supervisor_restart(supervisor, "a", CEN_NEVER, NULL), CEN_CLOSED);

@@ -38,7 +38,7 @@ static void see_it_refuse(void)
     expect_equal(cen_supervisor_each(supervisor, compare_child, NULL), CEN_FORKED);
     expect_equal(cen_supervisor_dump(supervisor, NULL, 0), 0);
     expect_equal(cen_supervisor_request_stop(supervisor), CEN_FORKED);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_FORKED);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_FORKED);
     expect(!cen_child_report_ended(kids[0].child, NULL));
     expect(!cen_child_report_started(kids[0].child));
     expect(cen_child_is_stopping(kids[0].child));
@@ -57,7 +57,7 @@ static void make_its_own(void)
     expect_equal(cen_supervisor_add(supervisor, &one, CEN_NEVER, NULL, NULL), CEN_OK);
     expect(!cen_child_report_ended(of_the_parent, NULL));
     expect_equal(look().restarts, 0);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
 }
 
@@ -71,7 +71,7 @@ static void with_a_supervisor(void (*body)(void))
     in_child(body);
     supervisor = own;
     expect_equal(look().running, 1);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
 }
 
@@ -101,6 +101,6 @@ TEST(a_start_may_fork)
     cen_child_options children[] = {kid_options(0)};
     cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = children, .child_count = 1);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
 }

@@ -215,7 +215,7 @@ static inline void free_all(void)
 
 static inline void end_supervisor(void)
 {
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     free_all();
 }
 

@@ -20,13 +20,13 @@ TEST(children_start_in_order_and_stop_in_reverse_order)
     expect_equal(look().running, 3);
     expect(look().is_running);
     cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, &report), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, &report, NULL), CEN_OK);
     expect_history("CBA");
     expect_events("c ended;b ended;a ended;family over;");
     expect_equal(report.ended, 3);
     expect_equal(report.abandoned, 0);
     expect(look().is_over);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, NULL, NULL), CEN_OK);
     free_all();
     expect_equal(ceni_world_bytes(), 0);
 }
@@ -347,7 +347,7 @@ TEST(the_future_of_a_supervisor_is_done_when_it_is_over)
     expect(cen_future_cancel(&over));
     expect_equal(cen_supervisor_watch(supervisor, &second_one), CEN_OK);
     expect(!cen_future_is_done(&second_one));
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect(cen_future_is_done(&second_one));
     expect_equal(second_one.status, CEN_OK);
     cen_future_init(&over);
@@ -360,7 +360,7 @@ static void listen_and_wait(void *argument, const cen_supervisor_event *event)
 {
     unsigned *heard = argument;
     (*heard)++;
-    expect_equal(cen_supervisor_stop(event->supervisor, CEN_NOW, NULL), CEN_MISUSE);
+    expect_equal(cen_supervisor_stop(event->supervisor, CEN_NOW, NULL, NULL), CEN_MISUSE);
     if (event->kind == CEN_SUPERVISOR_CHILD_STARTED)
         expect_equal(cen_supervisor_request_stop(event->supervisor), CEN_OK);
 }

@@ -86,7 +86,7 @@ TEST(a_child_that_does_not_end_is_killed_and_waited_for_again)
         advance(1);
         expect(look().is_over);
         expect_events(dies ? "a killed;a ended;family over;" : "a killed;a abandoned;family over;");
-        expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, &report), CEN_OK);
+        expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, &report, NULL), CEN_OK);
         expect_equal(report.killed, dies);
         expect_equal(report.ended, dies);
         expect_equal(report.abandoned, 1 - dies);
@@ -261,7 +261,7 @@ TEST(a_start_that_returns_after_it_was_given_up_is_stopped_by_whoever_started_it
     pass(10 * second);
     expect_equal(ceni_load_seq_cst(&slow.stops), 1); /* of the first one */
     expect_equal(look().running, 1);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(ceni_load_seq_cst(&slow.stops), 2);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
     ceni_world_settle();
@@ -324,7 +324,7 @@ TEST(the_memory_stays_until_an_abandoned_start_has_returned)
     cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.started = &started, .children = &child, .child_count = 1);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
     pass(second);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, &report), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, &report, NULL), CEN_OK);
     expect_equal(report.abandoned, 1);
     expect(cen_future_is_done(&started));
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
@@ -349,7 +349,7 @@ TEST(a_child_is_not_started_again_while_its_stop_is_in_its_call)
     expect_equal(ceni_load_seq_cst(&slow.starts), 2);
     expect_equal(ceni_load_seq_cst(&slow.stops), 1);
     slow.stop_ns = 0;
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
 }
 
@@ -370,7 +370,7 @@ TEST(one_slow_start_does_not_hold_up_the_restart_of_another)
     expect(!cen_future_is_done(&started));
     pass(10 * second);
     expect(cen_future_is_done(&started));
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
 }
 
@@ -385,7 +385,7 @@ TEST(when_the_deadline_of_a_stop_passes_all_that_are_left_are_killed_and_abandon
     children[1].kill = kill_kid;
     make_supervisor(children, 4, .name = "family");
     history[0] = '\0';
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, &report), CEN_TIMEOUT);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, &report, NULL), CEN_TIMEOUT);
     expect(look().is_over);
     poll();
     expect_history("DCB!bA");
@@ -402,7 +402,7 @@ TEST(a_stop_within_its_deadline_leaves_nobody_behind)
     cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = &child, .child_count = 1);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
     int64_t began = ceni_clock_now();
-    expect_equal(cen_supervisor_stop(supervisor, cen_in_s(1), &report), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, cen_in_s(1), &report, NULL), CEN_OK);
     expect_equal(report.ended, 1);
     expect_equal(ceni_clock_now() - began, second / 2);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
@@ -452,4 +452,11 @@ TEST(when_a_child_is_told_to_be_abandoned_the_future_of_its_death_is_the_program
     expect(cen_promise_is_wanted(&promise)); /* nobody has given up what is another's by now */
     expect(cen_promise_keep(&promise, NULL));
     free_all();
+}
+
+TEST(a_stop_of_nothing_says_so)
+{
+    cen_error error = {.text = ""};
+    expect_equal(cen_supervisor_stop(NULL, CEN_NOW, NULL, &error), CEN_INVALID);
+    expect_text(error.text, "cen_supervisor_stop: supervisor is NULL");
 }

@@ -119,7 +119,7 @@ TEST(the_tree_is_dumped_as_text_into_a_buffer_or_piece_by_piece)
     expect_equal(cen_supervisor_dump(supervisor, small, sizeof small), strlen(expected));
     expect_text(small, "supervisor store: r");
     expect_equal(cen_supervisor_dump(supervisor, NULL, 0), strlen(expected));
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
     expect_equal(cen_supervisor_free(inner), CEN_OK);
     expect_equal(cen_runtime_free(runtime), CEN_OK);

@@ -28,7 +28,7 @@ static void make_tree(int32_t inner_restarts)
 
 static void end_tree(void)
 {
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
     expect_equal(cen_supervisor_free(inner), CEN_OK);
     expect_equal(cen_runtime_free(runtime), CEN_OK);
@@ -123,7 +123,7 @@ TEST(what_was_added_to_it_is_forgotten_when_it_ends_and_its_own_children_are_not
 TEST(a_child_of_another_is_stopped_by_that_one_alone)
 {
     make_tree(0);
-    expect_equal(cen_supervisor_stop(inner, CEN_NOW, NULL), CEN_MISUSE);
+    expect_equal(cen_supervisor_stop(inner, CEN_NOW, NULL, NULL), CEN_MISUSE);
     expect_equal(cen_supervisor_request_stop(inner), CEN_MISUSE);
     expect_equal(cen_supervisor_free(inner), CEN_BUSY);
     end_tree();
@@ -169,7 +169,7 @@ TEST(when_the_deadline_of_the_outer_ones_stop_passes_the_inner_one_hurries)
     cen_supervisor_report report = CEN_SIZED(cen_supervisor_report);
     make_tree(0);
     kids[1].lingers = kids[2].lingers = true;
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, &report), CEN_TIMEOUT);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, &report, NULL), CEN_TIMEOUT);
     expect_equal(report.abandoned, 2); /* the inner one and a */
     poll();
     expect_history("ACB");

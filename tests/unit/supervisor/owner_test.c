@@ -44,7 +44,7 @@ static void make_family(cen_supervision supervision)
 
 static void end_family(void)
 {
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(entries(), 0);
     expect_equal(cen_registry_free(registry), CEN_OK);
     free_all();

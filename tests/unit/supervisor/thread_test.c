@@ -61,7 +61,7 @@ static void make_worker(worker *self, cen_restart restart, manner first)
 
 static void end_worker(void)
 {
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
     pthread_key_delete(key);
 }
@@ -154,7 +154,7 @@ TEST(a_thread_that_does_not_end_is_abandoned_and_keeps_the_memory_until_it_does)
     cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = &child, .child_count = 1, .runtime = own);
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
     await_at_least(&self.runs, 1);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, &report), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, &report, NULL), CEN_OK);
     expect_equal(report.abandoned, 1);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
     expect_equal(cen_runtime_free(own), CEN_BUSY);
@@ -175,7 +175,7 @@ TEST(when_a_stop_has_returned_supervisor_and_runtime_can_be_freed_at_once)
         cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = children, .child_count = 2, .runtime = own);
         expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK);
         if (i % 2) cen_child_report_ended(kids[i % 2].child, NULL);
-        expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+        expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
         expect_equal(cen_supervisor_free(supervisor), CEN_OK);
         expect_equal(cen_runtime_free(own), CEN_OK);
     }
@@ -218,6 +218,6 @@ TEST(a_thread_that_is_cancelled_in_its_walk_ends_when_the_walk_is_over)
     expect_equal(cen_supervisor_remove(supervisor, "c", CEN_NEVER), CEN_OK);
     expect_equal(cen_supervisor_stats_get(supervisor, &stats), CEN_OK);
     expect_equal(stats.children, 2);
-    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
 }
