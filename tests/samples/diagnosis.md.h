@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT */
+#include "given.h"
+
+void page_someone(const char *text);
