@@ -25,6 +25,14 @@ function isUsedUp({ metrics: r }) {
     return r.waiting > idle && r.held > 0 && r.held + idle >= r.max && !(idle > 0 && r.paused);
 }
 
+// What the numbers of a pool do not show, by the cause that it says itself.
+const BY_CAUSE = {
+    leak: 'leak suspected',
+    opening_failed: 'opening fails',
+    no_helper: 'no helper thread',
+    health_check: 'health check slow',
+};
+
 function ofPool(component) {
     const r = component.metrics;
     const all = [];
@@ -32,7 +40,9 @@ function ofPool(component) {
     if (breaker === 'open') all.push({ level: 'error', text: 'breaker open' });
     if (breaker === 'half-open') all.push({ level: 'warning', text: 'breaker half-open' });
     const leaks = leaksOf(component).length;
+    const cause = BY_CAUSE[component.description?.cause];
     if (leaks > 0) all.push({ level: 'warning', text: plural(leaks, 'leak', 'leaks') });
+    else if (cause) all.push({ level: 'warning', text: cause });
     if (isUsedUp(component)) all.push({ level: 'warning', text: 'used up' });
     if (r.shedding) all.push({ level: 'warning', text: 'sheds load' });
     if (r.is_closed) all.push({ level: 'notice', text: 'closed' });

@@ -306,6 +306,17 @@ test('a pool is said to be used up only if somebody waits and all are out', () =
     assert.equal(sentenceOf(leaky), 'an object has been out for 5.00 s, taken at a.c:1 f');
 });
 
+test('what no number shows is said by the cause of a pool and never by its words', () => {
+    const pool = (description) => ({ number: 1, kind: 'pool', name: 'p', metrics: { max: 4, held: 4 }, description });
+    const texts = (component) => concernsOf(component).map(({ text }) => text);
+    assert.deepEqual(texts(pool({ cause: 'leak' })), ['leak suspected']);
+    assert.deepEqual(texts(pool({ cause: 'opening_failed' })), ['opening fails']);
+    assert.deepEqual(texts(pool({ cause: 'exhausted', explanation: 'pool "p": Leak suspected: object 1' })), []);
+    assert.deepEqual(texts(pool({ cause: 'of a later version' })), []);
+    const holders = [{ held_ns: 2e9 }];
+    assert.deepEqual(texts(pool({ cause: 'leak', leak_after_ns: 1e9, holders })), ['1 leak'], 'it is said once');
+});
+
 test('a process is the same if its number and its beginning are', () => {
     const one = { pid: 7, started_ns: 1.7e18 };
     assert.ok(isSame(one, { pid: 7, started_ns: 1.7e18 + 1e6 }));
