@@ -24,18 +24,22 @@ static const int64_t TIMEOUT_NS = INT64_C(2000000000);
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 /* under the mutex */
-static ceni_http_loop *loops; /* whose threads run, and have not stopped */
+static ceni_http_loop *loops; /* whose threads run or are about to, and have not stopped */
 static atomic_bool exiting;   /* written under the mutex */
 
 static _Thread_local const ceni_http_loop *here; /* whose thread this is: it may be the one that calls exit */
 
 void ceni_http_exit_enter(ceni_http_loop *loop)
 {
-    here = loop;
     pthread_mutex_lock(&mutex);
     loop->next_running = loops;
     loops = loop;
     pthread_mutex_unlock(&mutex);
+}
+
+void ceni_http_exit_is_here(const ceni_http_loop *loop)
+{
+    here = loop;
 }
 
 void ceni_http_exit_leave(ceni_http_loop *loop)

@@ -137,6 +137,7 @@ bool ceni_http_on_loop(const cen_http *http);
 
 /* exit.c: the loop's thread begins and ends; once around it looks whether it is to stop for good, because the process exits. */
 void ceni_http_exit_enter(ceni_http_loop *loop);
+void ceni_http_exit_is_here(const ceni_http_loop *loop); /* on the loop's own thread */
 void ceni_http_exit_leave(ceni_http_loop *loop);
 void ceni_http_exit_look(ceni_http_loop *loop);
 bool ceni_http_exit_has_stopped(const ceni_http_loop *loop);

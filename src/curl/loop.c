@@ -116,7 +116,7 @@ static void *run(void *argument)
     snprintf(name, sizeof name, "%.15s", loop->name); /* all that fits */
     pthread_setname_np(pthread_self(), name);
     own = loop->http;
-    ceni_http_exit_enter(loop);
+    ceni_http_exit_is_here(loop);
     while (take_inbox(loop, &inbox)) {
         for (ceni_http_flight *next; inbox; inbox = next) {
             next = inbox->next;
@@ -166,7 +166,9 @@ bool ceni_http_loop_start(ceni_http_loop *loop)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    ceni_http_exit_enter(loop); /* before it runs: an exit that comes now awaits it */
     bool started = pthread_create(&loop->thread, NULL, run, loop) == 0;
+    if (!started) ceni_http_exit_leave(loop);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return started;
 }

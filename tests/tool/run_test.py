@@ -487,7 +487,7 @@ WRONG = [
     (["tpo"], 2, 'cenote: There is no command "tpo". Did you mean "top"?'),
     (["help", "explian"], 2, 'cenote: There is no command "explian". Did you mean "explain"?'),
     (["run", "--client", "4"], 2, 'cenote run: There is no option --client. Did you mean "--clients"?'),
-    (["tune", "--tiem=3s"], 2, 'cenote tune: There is no option --bugdet. Did you mean "--time"?'),
+    (["tune", "--tiem=3s"], 2, 'cenote tune: There is no option --tiem. Did you mean "--time"?'),
     (["run", "-x"], 2, 'cenote run: There is no option -x; "cenote run --help" lists them.'),
     (["run", "--clients", "x"], 2, 'cenote run: --clients: "x" is not a whole number, such as 20 or 20k.'),
     (["run", "--clients=1.5"], 2, 'cenote run: --clients: "1.5" is not a whole number, such as 20 or 20k.'),
