@@ -62,6 +62,16 @@ int connections_at(const char *admin_url)
     return count;
 }
 
+void connections_end_at(const char *admin_url)
+{
+    int count = connections_at(admin_url);
+    for (int i = 0; i < 6000 && count > 0; i++) {
+        campaign_sleep(10 * MS);
+        count = connections_at(admin_url);
+    }
+    if (count > 0) test_fail(__FILE__, __LINE__, "%d connections stay", count);
+}
+
 /* ---- Pools --------------------------------------------------------------------------------------------- */
 
 cen_pool *pool_of(const cen_pq_options *target, const cen_pool_options *more)

@@ -29,6 +29,9 @@ void administer(const char *admin_url, const char *sql);
 /* How many connections of the pool's user the server has. */
 int connections_at(const char *admin_url);
 
+/* Waits until there are none: a backend ends after its client has closed, and later still behind a proxy. */
+void connections_end_at(const char *admin_url);
+
 /* The most objects that were being opened at a time, and failed openings, as a listener and a look now and then see them. */
 typedef struct openings openings;
 openings *openings_watch(cen_pool *pool);

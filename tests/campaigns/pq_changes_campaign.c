@@ -56,14 +56,6 @@ TEST(max_connections_are_lowered_under_a_pool)
     load_judge_saying(&counts, "max_connections lowered", recovery, 3 * SECOND, remark);
 }
 
-static void await_no_connections(const char *admin_url)
-{
-    for (int i = 0; connections_at(admin_url) > 0; i++) {
-        if (i == 1000) test_fail(__FILE__, __LINE__, "%d connections stay", connections_at(admin_url));
-        campaign_sleep(100 * MS);
-    }
-}
-
 /* The primary is made read-only, and the address leads to another server from then on. Connections to the old one must go:
  * the server says by itself what it has become. */
 TEST(the_primary_is_demoted_to_read_only)
@@ -83,7 +75,7 @@ TEST(the_primary_is_demoted_to_read_only)
     administer(server_admin_url(postgresql), "alter system set default_transaction_read_only = on");
     administer(server_admin_url(postgresql), "select pg_reload_conf()");
     int64_t recovery = load_await_answers(l, 500);
-    await_no_connections(server_admin_url(postgresql)); /* a connection learns it with its next query */
+    connections_end_at(server_admin_url(postgresql)); /* a connection learns it with its next query */
     load_counts then = load_look(l);
     campaign_sleep(campaign_time(SECOND, 10 * SECOND));
     int old = connections_at(server_admin_url(postgresql)), new = connections_at(server_admin_url(next));
