@@ -82,11 +82,14 @@ static void count_finished(cen_lanes *lanes, cen_lanes_report *report)
     }
 }
 
-static cen_status tell_stop(const cen_lanes *lanes, cen_status status, const cen_lane_report *left, cen_error *error)
+static cen_status fail_stop(const cen_lanes *lanes, cen_status status, cen_error *error)
 {
-    if (status != CEN_TIMEOUT)
-        return ceni_error_set(error, status, 0, "lanes \"%s\": %s", lanes->name, cen_status_text(status));
-    return ceni_error_set(error, status, 0,
+    return ceni_error_set(error, status, 0, "lanes \"%s\": %s", lanes->name, cen_status_text(status));
+}
+
+static cen_status tell_left(const cen_lanes *lanes, const cen_lane_report *left, cen_error *error)
+{
+    return ceni_error_set(error, CEN_TIMEOUT, 0,
                           "lanes \"%s\": not stopped by the deadline: %llu tasks running, %llu waiting, %llu queued",
                           lanes->name, (unsigned long long)left->running, (unsigned long long)left->waiting,
                           (unsigned long long)left->queued);
@@ -102,7 +105,7 @@ cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline,
     if (report && cen_sized_check(report, sizeof *report, "cen_lanes_stop: report", error) != CEN_OK)
         return CEN_INVALID;
     cen_status status = ceni_lanes_enter(lanes);
-    if (status != CEN_OK) return tell_stop(lanes, status, NULL, error);
+    if (status != CEN_OK) return fail_stop(lanes, status, error);
     deadline = cen_deadline_fix(deadline.ns_ ? deadline : cen_in_s(30));
     cen_lanes_report mine = CEN_SIZED(cen_lanes_report);
     close_all(lanes, how);
@@ -110,7 +113,8 @@ cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline,
     stop_all(lanes, how, deadline, &mine, &status);
     count_finished(lanes, &mine);
     if (report) cen_sized_write(report, &mine, sizeof mine);
-    return status == CEN_OK ? status : tell_stop(lanes, status, &mine.total, error);
+    if (status == CEN_TIMEOUT) return tell_left(lanes, &mine.total, error);
+    return status == CEN_OK ? CEN_OK : fail_stop(lanes, status, error);
 }
 
 /* Every crew could be freed, as far as can be seen; a parent's always. */
