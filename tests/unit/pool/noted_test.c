@@ -129,6 +129,23 @@ TEST(the_end_of_a_thread_finds_all_that_it_holds_however_much_that_is)
     free_pool(pool);
 }
 
+static void *take_from_all(void *unused)
+{
+    for (int i = 0; i < 2 * POOLS; i++) take_from(pools[i % POOLS]);
+    counts = true;
+    return unused;
+}
+
+TEST(the_end_of_a_thread_finds_all_that_it_holds_in_however_many_pools)
+{
+    shop = (workshop){0};
+    for (int i = 0; i < POOLS; i++) pools[i] = make_full(2);
+    run_to_the_end(take_from_all);
+    for (int i = 0; i < POOLS; i++) expect_equal(held_in(pools[i]), 0);
+    expect(walks > 0);
+    for (int i = 0; i < POOLS; i++) free_pool(pools[i]);
+}
+
 static void *pass_on_and_keep_two(void *unused)
 {
     take_from(pool);
