@@ -56,7 +56,7 @@ planted README.md 's/cen_pool_close(pool/cen_pool_shut(pool/'
 samples rejects "check-samples rejects a program that does not compile" "README.md:33"
 planted README.md 's/^    (void)error;/    int unused;/'
 samples rejects "check-samples rejects a program with a warning" "unused"
-planted docs/page.md 's/, on_given);/, on_given, 3);/'
+planted docs/page.md 's/on_given, cen_inbox/on_given, 3, cen_inbox/'
 samples rejects "check-samples rejects a fragment that a function's arguments do not fit, and names its line" "docs/page.md:5:"
 planted docs/page.md 's/use(future->error)/use(0)/'
 samples rejects "check-samples rejects a function of a fragment with a warning" "docs/page.md:2:"
