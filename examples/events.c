@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The events of a process as lines of a log: a pool that is too small, a server that
- * goes away, and a word of the program's own. The same events is in a file that would
+ * goes away, and a word of the program's own. The same events are in a file that would
  * outlive a crash, and is read from there at the end. docs/events.md is the page.
  */
 #include <stdatomic.h>
@@ -30,29 +30,29 @@ static cen_status open_connection(void *argument, void **out, cen_error *error)
 
 static const cen_driver_calls calls = {.size = sizeof calls, .open = open_connection, .closes_nothing = true};
 
-static void print(FILE *to, const cen_event *events)
+static void print(FILE *to, const cen_event *event)
 {
     char when[16];
     struct tm parts;
-    time_t seconds = (time_t)(events->time_ns / 1000000000);
+    time_t seconds = (time_t)(event->time_ns / 1000000000);
     gmtime_r(&seconds, &parts);
     strftime(when, sizeof when, "%H:%M:%S", &parts);
-    fprintf(to, "%s.%03d %-7s %-11s %s\n", when, (int)(events->time_ns / 1000000 % 1000),
-            cen_event_level_name(events->level), events->what, events->text);
+    fprintf(to, "%s.%03d %-7s %-11s %s\n", when, (int)(event->time_ns / 1000000 % 1000),
+            cen_event_level_name(event->level), event->what, event->text);
 }
 
-/* The log: called on a thread of its own, one events at a time. */
-static void log_it(void *argument, const cen_event *events, uint64_t missed)
+/* The log: called on a thread of its own, one event at a time. */
+static void log_it(void *argument, const cen_event *event, uint64_t missed)
 {
     if (missed) fprintf(argument, "... %llu more\n", (unsigned long long)missed);
-    print(argument, events);
-    if (strcmp(events->what, "timed_out") == 0 && events->level == CEN_LEVEL_WARNING) timeouts++;
+    print(argument, event);
+    if (event->kind == CEN_EVENT_TIMED_OUT) timeouts++;
     logged++;
 }
 
-static void count_it(void *argument, const cen_event *events)
+static void count_it(void *argument, const cen_event *event)
 {
-    (void)argument, (void)events;
+    (void)argument, (void)event;
     kept++;
 }
 

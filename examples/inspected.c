@@ -111,8 +111,9 @@ static void forget_one(void)
     if (cen_pool_take(reports, cen_in_s(1), &forgotten, NULL) != CEN_OK) die("a report could not be begun");
 }
 
-static void hear_of_leak(void *argument, const cen_pool_event *event)
+static void hear_of_leak(void *argument, const cen_event *event, uint64_t missed)
 {
+    (void)missed;
     (void)argument, (void)event; /* the page shows it; without a listener it would be printed to stderr */
 }
 

@@ -30,10 +30,11 @@ static cen_status open_connection(void *argument, void **out, cen_error *error)
 
 static const cen_driver_calls calls = {.size = sizeof calls, .open = open_connection, .closes_nothing = true};
 
-static void print_event(void *argument, const cen_pool_event *event)
+static void print_event(void *argument, const cen_event *event, uint64_t missed)
 {
     (void)argument;
-    printf("event %-14s  %s\n", cen_event_name(event->kind), event->text);
+    (void)missed;
+    printf("event %-14s  %s\n", cen_event_kind_name(event->kind), event->text);
 }
 
 static void explain(const char *title)

@@ -116,11 +116,12 @@ static bool wait_for_leaks(uint64_t count)
     return look().leaked >= count;
 }
 
-static void listener(void *argument, const cen_pool_event *event)
+static void listener(void *argument, const cen_event *event, uint64_t missed)
 {
     (void)argument;
+    (void)missed;
     if (event->kind != CEN_EVENT_LEAK) return;
-    printf("  [%s] %s\n", cen_event_name(event->kind), event->text);
+    printf("  [%s] %s\n", cen_event_kind_name(event->kind), event->text);
     leaks_told++;
 }
 

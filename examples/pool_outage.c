@@ -146,7 +146,7 @@ static const cen_driver_calls calls = {
 static cen_pool *pool;
 static atomic_int breaker_opened, breaker_closed, probes;
 
-static void tell_failure(const cen_pool_event *event)
+static void tell_failure(const cen_event *event)
 {
     char text[256];
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
@@ -158,9 +158,10 @@ static void tell_failure(const cen_pool_event *event)
 }
 
 /* Called for one event at a time, on a thread of the pool's runtime. */
-static void listener(void *argument, const cen_pool_event *event)
+static void listener(void *argument, const cen_event *event, uint64_t missed)
 {
     (void)argument;
+    (void)missed;
     if (event->kind == CEN_EVENT_OPEN_FAILED) tell_failure(event);
     breaker_opened += event->kind == CEN_EVENT_BREAKER_OPENED;
     breaker_closed += event->kind == CEN_EVENT_BREAKER_CLOSED;

@@ -85,8 +85,9 @@ static void *monitor(void *argument)
     return NULL;
 }
 
-static void on_event(void *argument, const cen_pool_event *event)
+static void on_event(void *argument, const cen_event *event, uint64_t missed)
 {
+    (void)missed;
     int *told = argument;
     if (event->kind == CEN_EVENT_SHED && (*told)++ < 2) printf("     %s\n", event->text);
 }

@@ -33,13 +33,15 @@ static cen_status read_bytes(void *argument, uint64_t at, void *out, size_t size
     return CEN_OK;
 }
 
-static void show(void *argument, const cen_event *events)
+static void show(void *argument, const cen_event *event)
 {
     source *s = argument;
-    if (events->level < CEN_LEVEL_TRACE || events->level > CEN_LEVEL_ERROR) complain("events of no level is shown");
-    if (!memchr(events->what, 0, sizeof events->what) || !memchr(events->kind, 0, sizeof events->kind))
-        complain("a text has no end");
-    if (!memchr(events->name, 0, sizeof events->name) || !memchr(events->text, 0, sizeof events->text))
+    if (event->level < CEN_LEVEL_TRACE || event->level > CEN_LEVEL_ERROR) complain("an event of no level is shown");
+    if (!memchr(event->what, 0, sizeof event->what) || !memchr(event->text, 0, sizeof event->text) ||
+        !memchr(event->component_kind, 0, sizeof event->component_kind) ||
+        !memchr(event->component_name, 0, sizeof event->component_name) ||
+        !memchr(event->part, 0, sizeof event->part) || !memchr(event->where, 0, sizeof event->where) ||
+        !memchr(event->given_where, 0, sizeof event->given_where))
         complain("a text has no end");
     if (++s->shown > s->size) complain("more is shown than there can be");
 }

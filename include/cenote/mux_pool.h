@@ -49,6 +49,7 @@
 
 #include <cenote/allocator.h>
 #include <cenote/deadline.h>
+#include <cenote/events.h>
 #include <cenote/loop.h>
 #include <cenote/mux.h>
 #include <cenote/registry.h>
@@ -72,22 +73,6 @@ typedef enum cen_at_start {
     CEN_AT_START_NEED_ONE = 0,
     CEN_AT_START_EMPTY, /* does not wait: there is an empty set for now, and the connections go on trying */
 } cen_at_start;
-
-typedef enum cen_mux_pool_event_kind {
-    CEN_MUX_POOL_UP = 1,  /* a connection was made, and is in the set, or will be in a moment */
-    CEN_MUX_POOL_DOWN,    /* it has ended, and is not in the set any more; error: why, or NULL if it was closed */
-    CEN_MUX_POOL_FAILED,  /* it could not be made; error: why */
-    CEN_MUX_POOL_GAVE_UP, /* there were more deaths than max_restarts: the pool is closed; error: the last one's */
-} cen_mux_pool_event_kind;
-
-/* Valid while the listener is called. */
-typedef struct cen_mux_pool_event {
-    cen_mux_pool_event_kind kind;
-    cen_mux_pool *pool;
-    const char *name;    /* the connection's, or the pool's own */
-    const char *address; /* the connection's, or NULL */
-    const cen_error *error;
-} cen_mux_pool_event;
 
 /* Zero means default in every field, unless it says otherwise. Fields are only ever appended. */
 typedef struct cen_mux_pool_options {
@@ -121,9 +106,10 @@ typedef struct cen_mux_pool_options {
     cen_at_start at_start;
     bool keep_lost; /* for demonstrations: a connection that is lost stays in the set until it is opened again */
 
-    /* Told what happens to connections: each one's events in order, on the loop's thread, where it must not wait; and on a
-     * thread of the runtime that the pool gave up. */
-    void (*listener)(void *argument, const cen_mux_pool_event *event);
+    /* Told what happens to connections, CONNECTION_UP, CONNECTION_DOWN and CONNECTION_FAILED of cenote/events.h: each
+     * one's events in order, on the loop's thread, where it must not wait; and on a thread of the runtime that the pool
+     * gave up, GAVE_UP: it is closed, and status, code and text are those of the last death. All are told, so `missed` is 0. */
+    void (*listener)(void *argument, const cen_event *event, uint64_t missed);
     void *argument; /* of the listener */
 
     cen_loop *loop;                 /* default the process' own */

@@ -51,6 +51,7 @@
 #include <cenote/choice.h>
 #include <cenote/deadline.h>
 #include <cenote/driver.h>
+#include <cenote/events.h>
 #include <cenote/runtime.h>
 #include <cenote/sized.h>
 #include <cenote/status.h>
@@ -546,58 +547,11 @@ CEN_API cen_status cen_pool_test_now(cen_pool *pool, cen_error *error);
 
 /* ---- Events ------------------------------------------------------------------------ */
 
-typedef enum cen_event_kind {
-    CEN_EVENT_OPENED = 1,
-    CEN_EVENT_OPEN_FAILED,  /* status, code and text are the driver's */
-    CEN_EVENT_OPEN_OVERDUE, /* a blocking open has taken longer than open_timeout_ns */
-    CEN_EVENT_CLOSED,       /* an object; text says why */
-    CEN_EVENT_TEST_FAILED,
-    CEN_EVENT_TEST_OVERDUE,
-    CEN_EVENT_RESET_FAILED,
-    CEN_EVENT_BREAKER_OPENED,
-    CEN_EVENT_BREAKER_HALF_OPEN, /* one opening is tried */
-    CEN_EVENT_BREAKER_CLOSED,
-    CEN_EVENT_LEAK,         /* holder, where and held_ns say whose */
-    CEN_EVENT_REVOKED,      /* a lease, by max_hold_ns or close */
-    CEN_EVENT_HOLDER_ENDED, /* a lease was taken back from a thread or a task that ended; an orphan is ORPHANED */
-    CEN_EVENT_SELF_WAIT,    /* a holder waits for a pool all of whose objects it holds */
-    CEN_EVENT_PAUSED,
-    CEN_EVENT_RESUMED,
-    CEN_EVENT_RELOADED,
-    CEN_EVENT_POOL_CLOSED,
-    CEN_EVENT_CALL_REFUSED, /* an alarm or a helper thread could not be had */
-    CEN_EVENT_SHED,         /* takes that wait begin to be refused, or are no more: the text says how many were */
-    /* a holder ended without giving its lease (CEN_HOLDER_END_ORPHAN); holder and where say whose */
-    CEN_EVENT_ORPHANED,
-    /* a reset ended what a holder left open: "transaction left open by orders.c:40"; once for each call site, of at
-     * most 64 in a pool */
-    CEN_EVENT_LEFT_OPEN,
-    /* an ended lease was given again; given_where says by which call, `where` which call took it */
-    CEN_EVENT_STALE_GIVE,
-} cen_event_kind;
-
-typedef struct cen_pool_event {
-    cen_event_kind kind;
-    cen_status status;
-    int code;          /* the driver's own number, or 0 */
-    uint32_t index;    /* the slot; CEN_NO_SLOT if it is not about one */
-    uint64_t holder;   /* as in cen_object_view, or 0 */
-    const char *where; /* the call that took the object, or NULL */
-    int64_t held_ns;
-    int64_t time;            /* on the runtime's clock */
-    uint64_t lost;           /* events before this one that a listener was not told, ever: they found the queue full,
-                        * or were in it when the listener was replaced */
-    const char *pool;        /* its name; both texts are there during the call only */
-    const char *text;        /* a whole sentence that begins with the pool's name */
-    const char *given_where; /* STALE_GIVE: the call that gave the lease again, or NULL */
-} cen_pool_event;
-
-#define CEN_NO_SLOT UINT32_MAX
-
-/* Lets `listener` be called for every event from now on, one at a time, in
- * their order, on the pool's runtime, with no lock held. NULL: nobody any more.
+/* Lets `listener` be called from now on for every event of the pool of the kinds OPENED to STALE_GIVE
+ * (cenote/events.h), one at a time, in their order, on the pool's runtime, with no lock held. NULL: nobody any more.
  * When this returns the former one has returned, too, and is not called again,
- * unless this is called from within it. Events never wait for it: what finds the queue of 256 full is counted as lost.
+ * unless this is called from within it. Events never wait for it: what finds the queue of 256 full is left out, and
+ * what is in it when the listener is replaced; `missed` says how many were since the call before, of this or the former one.
  * What happens until the pool is closed is told even afterwards, at the latest
  * by cen_pool_free, on its own thread: when that returns the listener has, too.
  * Texts longer than those of a cen_error are cut.
@@ -605,11 +559,9 @@ typedef struct cen_pool_event {
  * an "ORPHANED-LEASE" line, and its first STALE_GIVE event as a "STALE-GIVE" line. All events
  * are in the events of the process, too (cenote/events.h), whether anybody listens here or not.
  * Errors: CLOSED (not if listener is NULL), FORKED, INVALID, NO_MEMORY, MISUSE. */
-CEN_API cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_pool_event *event),
+CEN_API cen_status cen_pool_listen(cen_pool *pool,
+                                   void (*listener)(void *argument, const cen_event *event, uint64_t missed),
                                    void *argument, cen_error *error);
-
-/* "opened", "leak", "breaker_closed"; "?" if it is none. */
-CEN_API const char *cen_event_name(cen_event_kind kind);
 
 /* ---- Look ---------------------------------------------------------------------- */
 

@@ -50,6 +50,7 @@
 
 #include <cenote/allocator.h>
 #include <cenote/deadline.h>
+#include <cenote/events.h>
 #include <cenote/future.h>
 #include <cenote/owner.h>
 #include <cenote/runtime.h>
@@ -162,21 +163,9 @@ typedef enum cen_child_state {
     CEN_CHILD_STOPPING,
 } cen_child_state;
 
-typedef enum cen_supervisor_event_kind {
-    CEN_SUPERVISOR_CHILD_STARTED = 1, /* for the first time since its supervisor was started */
-    CEN_SUPERVISOR_CHILD_RESTARTED,   /* again, for whatever reason */
-    CEN_SUPERVISOR_CHILD_FAILED,      /* to start */
-    CEN_SUPERVISOR_CHILD_ENDED,       /* by itself or because it was asked; error: why, if that was not normal */
-    CEN_SUPERVISOR_CHILD_WAITING,     /* for wait_ns until it is started again */
-    CEN_SUPERVISOR_CHILD_KILLED,      /* kill is about to be called */
-    CEN_SUPERVISOR_CHILD_ABANDONED,   /* it did not end in time */
-    CEN_SUPERVISOR_GAVE_UP,           /* there were too many restarts; all children will be stopped */
-    CEN_SUPERVISOR_OVER,              /* all have ended; error: if it gave up or could not start */
-} cen_supervisor_event_kind;
-
 /* Valid while the listener is called. */
 typedef struct cen_supervisor_event {
-    cen_supervisor_event_kind kind;
+    cen_event_kind kind; /* those of a supervisor: cenote/events.h */
     cen_supervisor *supervisor;
     const char *name;       /* the child's, or the supervisor's own */
     cen_child child;        /* the start that it is about, or none */

@@ -131,7 +131,7 @@
     X(sampled_every_64th, "every 64th lease of a slot is timed, and what a program does 64 times in turn is met once") \
     X(sampled_give_forgets_the_line, "a give whose time is taken does not look for those who wait") \
     X(waiters_in_order_of_class, "who waits is described class by class, whoever is served first") \
-    X(events_only_if_heard, "an event is told the events only if somebody listens to the pool") \
+    X(events_only_if_heard, "an event is in the ring only if somebody listens to the pool") \
     X(older_lease_blamed, "a text says of a holder how long the one before it held the object") \
     X(held_counted_later, "the counts of a text were read one after the other") \
     X(lost_lease_forgotten, "a thread that holds more than is noted looks at what was noted only, when it ends") \

@@ -55,7 +55,7 @@ static void report(ceni_core *core, const ceni_worker *worker, const char *task,
     char text[256];
     snprintf(text, sizeof text, "a step of %s has been running on thread \"%s\" of crew \"%s\" for more than %lld us",
              task, worker->name, core->crew->name, (long long)(ns / 1000));
-    ceni_event_emit(CEN_LEVEL_WARNING, "step_slow", &core->crew->entry, ns, text);
+    ceni_event_emit(CEN_LEVEL_WARNING, CEN_EVENT_STEP_SLOW, &core->crew->entry, ns, text);
     if (options->slow) options->slow(options->argument, text, task, worker->name, ns);
     else fprintf(stderr, "cenote: %s\n", text);
 }
@@ -116,7 +116,7 @@ static void tick_due(ceni_alarm *alarm)
     ceni_core *core = CENI_LIST_ENTRY(alarm, ceni_core, tick);
     ceni_core_lock(core);
     ceni_store_relaxed(&core->ticks, ceni_load_relaxed(&core->ticks) + 1); /* its own; a count; carries nothing */
-    if (!ceni_planted(crew_ticks_the_busy_only)) ceni_event_emit_locked(core);
+    if (!ceni_planted(crew_ticks_the_busy_only)) ceni_sleepers_nudge_locked(core);
     ceni_core_unlock(core);
     again(core, alarm, core->crew->options.tick_ns);
 }

@@ -333,7 +333,7 @@ ceni_woke ceni_worker_park(ceni_worker *worker, const cen_task *awaiting, int64_
     return woke;
 }
 
-void ceni_event_emit_locked(ceni_core *core)
+void ceni_sleepers_nudge_locked(ceni_core *core)
 {
     for (ceni_list *link = core->parked_list.next; link != &core->parked_list; link = link->next)
         wake(CENI_LIST_ENTRY(link, ceni_worker, link), CENI_WORD_EVENTS);

@@ -340,7 +340,7 @@ typedef enum ceni_woke { CENI_WOKE, CENI_WOKE_LATE, CENI_WOKE_TO_END } ceni_woke
 ceni_woke ceni_worker_park(ceni_worker *worker, const cen_task *awaiting, int64_t moment);
 void ceni_worker_tell(ceni_worker *worker, cen_task *awaiting); /* what it awaits is done */
 void ceni_leave_search(ceni_worker *worker);
-void ceni_event_emit_locked(ceni_core *core); /* those who sleep look about, and go on sleeping */
+void ceni_sleepers_nudge_locked(ceni_core *core); /* those who sleep look about, and go on sleeping */
 
 /* After something was pushed: calls a worker if one may be called, and nobody searches. */
 static inline void ceni_call_one(ceni_core *core)

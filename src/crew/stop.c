@@ -118,7 +118,7 @@ static void tell_stop(const cen_crew *crew, cen_stop how)
     char text[128];
     snprintf(text, sizeof text, "crew \"%s\" is being stopped, and %s", crew->name,
              how == CEN_STOP_DROP ? "drops queued and suspended tasks" : "runs what it has to its end");
-    ceni_event_emit(CEN_LEVEL_NOTICE, "stopped", &crew->entry, 0, text);
+    ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, &crew->entry, 0, text);
 }
 
 static void shut(ceni_core *core, cen_stop how)
@@ -210,7 +210,7 @@ void ceni_make_over(ceni_core *core)
     bool first = !core->over;
     core->over = true;
     ceni_update_locked(core, 0);
-    ceni_event_emit_locked(core);
+    ceni_sleepers_nudge_locked(core);
     ceni_core_unlock(core);
     if (first) ceni_clocks_stop(core);
 }

@@ -109,7 +109,12 @@ static void unclaim_locked(ceni_core *core, ceni_worker *worker)
 
 static void note_failure_locked(ceni_core *core, const cen_error *error)
 {
-    ceni_event_emit(CEN_LEVEL_WARNING, "worker_failed", &core->crew->entry, error->code, error->text);
+    ceni_event_write(&(ceni_occurrence){.level = CEN_LEVEL_WARNING,
+                                        .kind = CEN_EVENT_WORKER_FAILED,
+                                        .of = &core->crew->entry,
+                                        .status = error->status,
+                                        .code = error->code},
+                     error->text);
     if (core->start_error.status == CEN_OK) core->start_error = *error;
     core->starts_barred = true;
 }
@@ -242,7 +247,7 @@ static void tell_lost(const ceni_worker *worker)
     char text[CEN_ERROR_TEXT_SIZE];
     snprintf(text, sizeof text, "a task has ended thread \"%s\" of crew \"%s\"", worker->name,
              worker->core->crew->name);
-    ceni_event_emit(CEN_LEVEL_WARNING, "worker_lost", &worker->core->crew->entry, worker->number, text);
+    ceni_event_emit(CEN_LEVEL_WARNING, CEN_EVENT_WORKER_LOST, &worker->core->crew->entry, worker->number, text);
 }
 
 /* In the middle of a task, which has called pthread_exit or was cancelled. */
@@ -295,7 +300,7 @@ static void tell_resized(const cen_crew *crew, uint32_t before, uint32_t workers
 {
     char text[128];
     snprintf(text, sizeof text, "crew \"%s\" has %u workers from now on, after %u", crew->name, workers, before);
-    ceni_event_emit(CEN_LEVEL_NOTICE, "resized", &crew->entry, workers, text);
+    ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_RESIZED, &crew->entry, workers, text);
 }
 
 cen_status cen_crew_resize(cen_crew *crew, uint32_t workers, cen_error *error)
@@ -318,7 +323,7 @@ cen_status cen_crew_resize(cen_crew *crew, uint32_t workers, cen_error *error)
         ceni_setting_put(&core->injector.is_ordered, workers == 1);
         core->starts_barred = false;
         ceni_update_locked(core, 0);
-        ceni_event_emit_locked(core);
+        ceni_sleepers_nudge_locked(core);
     }
     ceni_core_unlock(core);
     if (closed) return ceni_crew_refuse_task(crew, NULL, CEN_CLOSED, error);

@@ -6,18 +6,27 @@
 
 enum { READ_MOST = 100000 };
 
-static void show(ceni_json *json, const cen_event *events)
+static void show(ceni_json *json, const cen_event *event)
 {
     ceni_json_open(json, NULL, '{');
-    ceni_json_count(json, "number", events->number);
-    ceni_json_number(json, "time_ns", events->time_ns);
-    ceni_json_words(json, "level", cen_event_level_name(events->level));
-    ceni_json_count(json, "component", events->component);
-    ceni_json_words(json, "kind", events->kind);
-    ceni_json_words(json, "name", events->name);
-    ceni_json_words(json, "what", events->what);
-    ceni_json_number(json, "value", events->value);
-    ceni_json_words(json, "text", events->text);
+    ceni_json_count(json, "number", event->number);
+    ceni_json_number(json, "time_ns", event->time_ns);
+    ceni_json_words(json, "level", cen_event_level_name(event->level));
+    ceni_json_words(json, "kind", cen_event_kind_name(event->kind));
+    ceni_json_words(json, "what", event->what);
+    ceni_json_count(json, "component", event->component);
+    ceni_json_words(json, "component_kind", event->component_kind);
+    ceni_json_words(json, "component_name", event->component_name);
+    ceni_json_words(json, "part", event->part);
+    ceni_json_count(json, "holder", event->holder);
+    ceni_json_words(json, "where", event->where);
+    ceni_json_words(json, "given_where", event->given_where);
+    ceni_json_number(json, "held_ns", event->held_ns);
+    ceni_json_number(json, "value", event->value);
+    ceni_json_words(json, "status", cen_status_name(event->status));
+    ceni_json_number(json, "code", event->code);
+    ceni_json_words(json, "cause", cen_cause_name(event->cause));
+    ceni_json_words(json, "text", event->text);
     ceni_json_close(json, '}');
 }
 
@@ -26,14 +35,14 @@ void ceni_answer_events(const ceni_query *query, ceni_answer *answer)
     ceni_json *json = &answer->json;
     bool traces = query->level == CEN_LEVEL_TRACE;
     cen_event_cursor at = {.next = query->after, .next_trace = query->after_trace};
-    cen_event events;
+    cen_event event;
     uint64_t shown = 0, read = 0;
     ceni_json_open(json, NULL, '{');
     ceni_json_open(json, "events", '[');
     /* Those who write may be faster than this reads: it does not follow them for ever. */
-    while (shown < query->limit && read++ < READ_MOST && cen_events_read(&at, &events) == CEN_OK) {
-        if ((int)events.level < query->level) continue;
-        show(json, &events);
+    while (shown < query->limit && read++ < READ_MOST && cen_events_read(&at, &event) == CEN_OK) {
+        if ((int)event.level < query->level) continue;
+        show(json, &event);
         shown++;
     }
     ceni_json_close(json, ']');

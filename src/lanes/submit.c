@@ -81,7 +81,12 @@ static void tell_refusal(ceni_lane *lane, const refusal *why, int64_t now)
     ceni_setting_put(&lane->refusal_told, now);
     cen_error error = {.text = ""};
     explain(lane, why, &error);
-    ceni_event_emit(CEN_LEVEL_WARNING, "refused", &lane->lanes->entry, (int64_t)why->current, error.text);
+    ceni_event_write(&(ceni_occurrence){.level = CEN_LEVEL_WARNING,
+                                        .kind = CEN_EVENT_REFUSED,
+                                        .of = &lane->lanes->entry,
+                                        .value = (int64_t)why->current,
+                                        .cause = why->cause},
+                     error.text);
 }
 
 static cen_status refuse(ceni_lane *lane, const refusal *why, int64_t now, cen_error *error)

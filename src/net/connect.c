@@ -57,8 +57,7 @@ void ceni_mux_open_fail(cen_mux *mux, const cen_error *cause)
     mux->opened = NULL;
     ceni_mux_unlock(mux);
     ceni_store_release(&mux->state, (uint32_t)CENI_MUX_PHASE_FAILED); /* [O1] */
-    if (why.status == CEN_CLOSED) ceni_event_emit(CEN_LEVEL_DETAIL, "closed", &mux->entry, 0, why.text);
-    else ceni_event_emit(CEN_LEVEL_WARNING, "connect_failed", &mux->entry, why.code, why.text);
+    ceni_mux_tell_end(mux, CEN_EVENT_CONNECT_FAILED, &why);
     ceni_loop_post(mux->loop, &mux->end);
     ceni_mux_tell(opened, NULL, &why); /* whose `done` may free the connection: nothing of it is touched after this */
 }
@@ -74,7 +73,10 @@ static void connected(cen_mux *mux)
     ceni_store_release(&mux->state, (uint32_t)CENI_MUX_PHASE_OPEN); /* [O1] */
     char text[sizeof mux->label + 32];
     snprintf(text, sizeof text, "The connection %s is open.", mux->label);
-    ceni_event_emit(CEN_LEVEL_DETAIL, "connected", &mux->entry, 0, text);
+    ceni_event_write(
+        &(ceni_occurrence){
+            .level = CEN_LEVEL_DETAIL, .kind = CEN_EVENT_CONNECTED, .of = &mux->entry, .where = mux->address.text},
+        text);
     ceni_mux_lock(mux);
     cen_future *opened = mux->opened;
     mux->opened = NULL;

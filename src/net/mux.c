@@ -39,6 +39,18 @@ void ceni_mux_tell(cen_future *future, void *value, const cen_error *cause)
     ceni_future_complete(future);
 }
 
+void ceni_mux_tell_end(const cen_mux *mux, cen_event_kind kind, const cen_error *why)
+{
+    bool closed = why->status == CEN_CLOSED;
+    ceni_event_write(&(ceni_occurrence){.level = closed ? CEN_LEVEL_DETAIL : CEN_LEVEL_WARNING,
+                                        .kind = closed ? CEN_EVENT_CLOSED : kind,
+                                        .of = &mux->entry,
+                                        .where = mux->address.text,
+                                        .status = closed ? CEN_OK : why->status,
+                                        .code = why->code},
+                     why->text);
+}
+
 uint32_t ceni_mux_phase(cen_mux *mux)
 {
     return ceni_load_acquire(&mux->state); /* [M1] */

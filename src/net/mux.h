@@ -27,6 +27,7 @@
 #include "base/atomic.h"
 #include "net/loop.h"
 #include "net/socket.h"
+#include "record/events.h"
 #include "port/mutex.h"
 #include "record/directory.h"
 #include "wire/exchange.h"
@@ -139,6 +140,8 @@ void ceni_mux_gone(cen_mux *mux);
 uint32_t ceni_mux_phase(cen_mux *mux);
 /* Waits for a future that is told by the loop, or by what the runtime runs; false: the moment came first. */
 bool ceni_mux_wait(cen_mux *mux, cen_future *future, int64_t moment);
+/* Into the events of the process: it was closed, or else `kind` happened to it. */
+void ceni_mux_tell_end(const cen_mux *mux, cen_event_kind kind, const cen_error *why);
 /* Completes a future, if it is not NULL: with a value, or with a cause. No lock is held. */
 void ceni_mux_tell(cen_future *future, void *value, const cen_error *cause);
 

@@ -42,43 +42,36 @@ void ceni_mux_pool_await_locked(cen_mux_pool *pool)
     ceni_mux_pool_lock(pool);
 }
 
-static void write_events(const cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line,
-                         const cen_error *error)
+void ceni_mux_pool_tell(cen_mux_pool *pool, cen_event_kind kind, const ceni_mux_line *line, const cen_error *error)
 {
-    static const struct {
-        const char *what, *is;
-    } words[] = {
-        [CEN_MUX_POOL_UP] = {"connection_up", "is up"},
-        [CEN_MUX_POOL_DOWN] = {"connection_down", "is down"},
-        [CEN_MUX_POOL_FAILED] = {"connection_failed", "could not be made"},
-        [CEN_MUX_POOL_GAVE_UP] = {"gave_up", "gave up"},
-    };
+    const char *is = kind == CEN_EVENT_CONNECTION_UP       ? "is up"
+                     : kind == CEN_EVENT_CONNECTION_DOWN   ? "is down"
+                     : kind == CEN_EVENT_CONNECTION_FAILED ? "could not be made"
+                                                           : "gave up";
     char text[CEN_ERROR_TEXT_SIZE];
-    cen_event_level level = kind == CEN_MUX_POOL_GAVE_UP ? CEN_LEVEL_ERROR
-                            : error                      ? CEN_LEVEL_WARNING
-                                                         : CEN_LEVEL_DETAIL;
+    ceni_occurrence what = {.kind = kind, .of = &pool->entry};
+    what.level = kind == CEN_EVENT_GAVE_UP ? CEN_LEVEL_ERROR : error ? CEN_LEVEL_WARNING : CEN_LEVEL_DETAIL;
+    if (line) {
+        what.part = line->name;
+        what.where = line->address;
+    }
+    if (error) {
+        what.status = error->status;
+        what.code = error->code;
+        what.cause = error->cause;
+    }
     if (line)
         snprintf(text, sizeof text, "connection %.60s to %.100s of pool %s %s%s%.200s", line->name, line->address,
-                 pool->name, words[kind].is, error ? ": " : "", error ? error->text : "");
-    else
-        snprintf(text, sizeof text, "pool %s %s%s%.200s", pool->name, words[kind].is, error ? ": " : "",
-                 error ? error->text : "");
-    ceni_event_emit(level, words[kind].what, &pool->entry, error ? error->code : 0, text);
-}
-
-void ceni_mux_pool_tell(cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line,
-                        const cen_error *error)
-{
-    write_events(pool, kind, line, error);
+                 pool->name, is, error ? ": " : "", error ? error->text : "");
+    else snprintf(text, sizeof text, "pool %s %s%s%.200s", pool->name, is, error ? ": " : "", error ? error->text : "");
+    cen_event event;
+    ceni_event_fill(&event, &what, text);
+    what.time_ns = event.time_ns;
+    event.number = ceni_event_write(&what, text);
     if (!pool->listener) return;
-    const cen_mux_pool_event event = {.kind = kind,
-                                      .pool = pool,
-                                      .name = line ? line->name : pool->name,
-                                      .address = line ? line->address : NULL,
-                                      .error = error};
     ceni_rank_expect_none("the listener of a routing pool");
     int held = ceni_cancel_hold();
-    pool->listener(pool->argument, &event);
+    pool->listener(pool->argument, &event, 0);
     ceni_cancel_release(held);
 }
 
@@ -196,7 +189,7 @@ static void fill(cen_mux_pool *pool, const cen_mux_pool_options *o)
 static void hear_connections(void *argument, const cen_supervisor_event *event)
 {
     cen_mux_pool *pool = argument;
-    if (event->kind != CEN_SUPERVISOR_GAVE_UP) return;
+    if (event->kind != CEN_EVENT_GAVE_UP) return;
     ceni_mux_pool_lock(pool);
     pool->gave_up = true;
     if (event->error) pool->why = *event->error;
@@ -209,14 +202,14 @@ static void hear_connections(void *argument, const cen_supervisor_event *event)
 static void hear_root(void *argument, const cen_supervisor_event *event)
 {
     cen_mux_pool *pool = argument;
-    if (event->kind != CEN_SUPERVISOR_OVER) return;
+    if (event->kind != CEN_EVENT_OVER) return;
     ceni_mux_pool_lock(pool);
     bool gave_up = pool->gave_up;
     cen_error why = pool->why;
     ceni_mux_pool_unlock(pool);
     if (!gave_up) return;
     cen_router_close(pool->router, CEN_NOW, NULL, NULL);
-    ceni_mux_pool_tell(pool, CEN_MUX_POOL_GAVE_UP, NULL, &why);
+    ceni_mux_pool_tell(pool, CEN_EVENT_GAVE_UP, NULL, &why);
 }
 
 static cen_status make_connections(cen_mux_pool *pool, const cen_mux_pool_options *o, cen_error *error)

@@ -111,7 +111,7 @@ struct cen_mux_pool {
     cen_deadline deadline, request_deadline;
     int64_t reroutes, drain_ns;
     bool keep_lost, is_manual;
-    void (*listener)(void *argument, const cen_mux_pool_event *event);
+    void (*listener)(void *argument, const cen_event *event, uint64_t missed);
     void *argument;
     char name[CENI_MUX_POOL_NAME];
     ceni_directory_entry entry;
@@ -162,8 +162,7 @@ static inline void ceni_mux_pool_unlock(cen_mux_pool *pool)
 void ceni_mux_pool_turn_locked(cen_mux_pool *pool);
 /* Until then. The lock is held at both ends. */
 void ceni_mux_pool_await_locked(cen_mux_pool *pool);
-void ceni_mux_pool_tell(cen_mux_pool *pool, cen_mux_pool_event_kind kind, const ceni_mux_line *line,
-                        const cen_error *error);
+void ceni_mux_pool_tell(cen_mux_pool *pool, cen_event_kind kind, const ceni_mux_line *line, const cen_error *error);
 
 /* ---- pool_line.c ----------------------------------------------------------------------- */
 

@@ -212,8 +212,8 @@ static void finish(ceni_mux_link *link, const cen_error *why)
     line->was_tried = true;
     ceni_mux_pool_turn_locked(pool);
     ceni_mux_pool_unlock(pool);
-    if (link->is_told) ceni_mux_pool_tell(pool, CEN_MUX_POOL_DOWN, line, why);
-    else if (why) ceni_mux_pool_tell(pool, CEN_MUX_POOL_FAILED, line, why);
+    if (link->is_told) ceni_mux_pool_tell(pool, CEN_EVENT_CONNECTION_DOWN, line, why);
+    else if (why) ceni_mux_pool_tell(pool, CEN_EVENT_CONNECTION_FAILED, line, why);
     cen_child_report_ended(child, why);
     drop(link);
 }
@@ -264,7 +264,7 @@ static void open_link(ceni_mux_link *link)
     cen_status status = enter_set(link, &error);
     forget_kept(link->line);
     link->is_told = status == CEN_OK;
-    if (link->is_told) ceni_mux_pool_tell(pool, CEN_MUX_POOL_UP, link->line, NULL);
+    if (link->is_told) ceni_mux_pool_tell(pool, CEN_EVENT_CONNECTION_UP, link->line, NULL);
     else refuse_link(link, &error);
     cen_mux_ended(link->mux, &link->ended);
 }

@@ -63,7 +63,7 @@ static void tell_refusal(cen_mux_server *server)
     server->refusal_told = now;
     snprintf(text, sizeof text, "server %s has %u clients, and takes no more in", server->name,
              (unsigned)server->max_clients);
-    ceni_event_emit(CEN_LEVEL_WARNING, "refused", &server->entry, (int64_t)server->max_clients, text);
+    ceni_event_emit(CEN_LEVEL_WARNING, CEN_EVENT_REFUSED, &server->entry, (int64_t)server->max_clients, text);
 }
 
 static void take_one(cen_mux_server *server, int fd)
@@ -293,11 +293,11 @@ static void unlink_path(const cen_mux_server *server)
     if (path->sun_family == AF_UNIX) unlink(path->sun_path);
 }
 
-static void tell_life(const cen_mux_server *server, const char *what, const char *is)
+static void tell_life(const cen_mux_server *server, cen_event_kind kind, const char *is)
 {
     char text[CENI_SERVER_NAME + CENI_ADDRESS_TEXT + 40];
     snprintf(text, sizeof text, "server %s %s %s", server->name, is, server->address);
-    ceni_event_emit(CEN_LEVEL_NOTICE, what, &server->entry, 0, text);
+    ceni_event_emit(CEN_LEVEL_NOTICE, kind, &server->entry, 0, text);
 }
 
 cen_status cen_mux_server_start(const cen_mux_server_options *options, cen_mux_server **out, cen_error *error)
@@ -315,7 +315,7 @@ cen_status cen_mux_server_start(const cen_mux_server_options *options, cen_mux_s
     ceni_loop_do(server->loop, begin, server);
     if (server->uv_error != 0) goto undo_loop;
     ceni_directory_join(ceni_directory_process(), &server->entry);
-    tell_life(server, "listening", "listens at");
+    tell_life(server, CEN_EVENT_LISTENING, "listens at");
     *out = server;
     return CEN_OK;
 
@@ -349,7 +349,7 @@ void cen_mux_server_stop(cen_mux_server *server)
         if (server->fd >= 0) ceni_socket_close(server->fd);
         return;
     }
-    tell_life(server, "stopped", "listens no more at");
+    tell_life(server, CEN_EVENT_STOPPED, "listens no more at");
     ceni_directory_leave(ceni_directory_process(), &server->entry);
     unlink_path(server);
     if (ceni_loop_is_inside(server->loop)) {

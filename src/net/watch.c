@@ -73,8 +73,7 @@ static void broken(void *argument, const cen_error *cause)
     mux->has_ended = true;
     mux->cause = *cause;
     ceni_mux_unlock(mux);
-    if (cause->status == CEN_CLOSED) ceni_event_emit(CEN_LEVEL_DETAIL, "closed", &mux->entry, 0, cause->text);
-    else ceni_event_emit(CEN_LEVEL_WARNING, "lost", &mux->entry, cause->code, cause->text);
+    ceni_mux_tell_end(mux, CEN_EVENT_LOST, cause);
     ceni_loop_post(mux->loop, &mux->end);
 }
 

@@ -196,7 +196,7 @@ bool ceni_shedding_is_active_locked(const cen_pool *pool)
 
 void ceni_shedding_tell(cen_pool *pool, const ceni_followup *call)
 {
-    cen_pool_event event = {.kind = CEN_EVENT_SHED, .index = CEN_NO_SLOT, .status = CEN_OVERLOAD};
+    ceni_occurrence event = {.kind = CEN_EVENT_SHED, .status = CEN_OVERLOAD};
     if (call->shed_begins)
         ceni_pool_event_tell(pool, event,
                              "those who wait have waited for too long: some takes are refused now (shed_target_ns)");

@@ -247,8 +247,8 @@ static void was_reset(cen_pool *pool, uint32_t index, const ceni_call_outcome *h
     }
     ceni_pool_event_tell(
         pool,
-        (cen_pool_event){
-            .kind = CEN_EVENT_RESET_FAILED, .status = how->status, .code = how->said->code, .index = index},
+        (ceni_occurrence){
+            .kind = CEN_EVENT_RESET_FAILED, .status = how->status, .code = how->said->code, .value = index},
         "object %u could not be reset: %.200s", index, ceni_outcome_words(how));
     ceni_place_end_failed(pool, index, generation, CENI_SLOT_RESETTING, "it could not be reset", how);
 }
@@ -335,7 +335,8 @@ static bool has_passed(cen_pool *pool, ceni_slot *slot, const ceni_call_outcome 
     uint32_t index = ceni_slot_index(pool, slot);
     ceni_pool_event_tell(
         pool,
-        (cen_pool_event){.kind = CEN_EVENT_TEST_FAILED, .status = how->status, .code = how->said->code, .index = index},
+        (ceni_occurrence){
+            .kind = CEN_EVENT_TEST_FAILED, .status = how->status, .code = how->said->code, .value = index},
         "object %u failed its test: %.200s", index, ceni_outcome_words(how));
     return false;
 }

@@ -160,8 +160,7 @@ void ceni_close_begin(cen_pool *pool, cen_close_report *report)
     /* who is late can be told apart at the deadline */
     if (!ceni_planted(close_meets_nobody)) ceni_slots_meet_holders(pool);
     ceni_keeper_retire(pool);
-    ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_POOL_CLOSED, .index = CEN_NO_SLOT},
-                         "the pool is closed");
+    ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_POOL_CLOSED}, "the pool is closed");
     ceni_checkups_send_away(pool);
     report->waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_waiters_send_away(pool);
     report->idle = close_idle(pool);

@@ -31,7 +31,8 @@
  *  N4 `posted` is a hand on the pool. It is dropped by the errand, or by whoever
  *     could not post it.
  *  N5 queued = delivered + in the queue + dropped by listen; `lost` is what found
- *     the queue full, plus what listen dropped.
+ *     the queue full, plus what listen dropped. Each call says how many
+ *     since the one before it: `told_lost` is what was said.
  *
  * The naive remove clears the listener and returns: a speaker that has read it
  * calls it a moment later, when its argument is gone. The naive wait for that
@@ -60,7 +61,9 @@ enum {
 
 /* An event on its way: its text is here. */
 typedef struct told {
-    cen_pool_event event;
+    ceni_occurrence event;
+    uint64_t number;
+    uint64_t lost; /* of all, when it was queued */
     char text[CEN_ERROR_TEXT_SIZE];
 } told;
 
@@ -71,12 +74,12 @@ struct ceni_pool_listener {
     _Atomic bool heard;     /* somebody listens */
     _Atomic uint32_t turns; /* a futex: calls of a listener and errands that have ended */
     /* under the pool's lock */
-    void (*listener)(void *argument, const cen_pool_event *event); /* NULL: nobody */
+    void (*listener)(void *argument, const cen_event *event, uint64_t missed); /* NULL: nobody */
     void *argument;
-    uint64_t lost;
-    uint64_t speaker;  /* the thread that is in a call of a listener; 0: none */
-    uint64_t calls;    /* that have returned */
-    uint32_t awaiting; /* threads that wait for a turn */
+    uint64_t lost, told_lost; /* in all; of these, what calls have told */
+    uint64_t speaker;         /* the thread that is in a call of a listener; 0: none */
+    uint64_t calls;           /* that have returned */
+    uint32_t awaiting;        /* threads that wait for a turn */
     bool posted;
     ceni_errand errand;
     uint32_t first, count;
@@ -116,16 +119,20 @@ static bool speak_locked(cen_pool *pool, ceni_pool_listener *l)
 {
     if (l->speaker || l->count == 0) return false;
     told next = l->queue[l->first];
-    void (*listener)(void *, const cen_pool_event *) = l->listener;
+    void (*listener)(void *, const cen_event *, uint64_t) = l->listener;
     void *argument = l->argument;
-    next.event.text = next.text;
+    uint64_t missed = next.lost - l->told_lost;
+    l->told_lost = next.lost;
     l->first = (l->first + 1) % QUEUE;
     l->count--;
     l->speaker = ceni_thread_id();
     ceni_waiters_unlock(pool->line);
+    cen_event event;
+    ceni_event_fill(&event, &next.event, next.text);
+    event.number = next.number;
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
-    listener(argument, &next.event);
+    listener(argument, &event, missed);
     ceni_callout_end(&callout);
     ceni_waiters_lock(pool->line);
     l->speaker = 0;
@@ -249,7 +256,7 @@ static bool queue(cen_pool *pool, ceni_pool_listener *l, const told *new)
     if (heard && room) {
         told *last = &l->queue[(l->first + l->count++) % QUEUE];
         *last = *new;
-        last->event.lost = l->lost;
+        last->lost = l->lost;
     }
     if (heard && !room && !ceni_planted(lost_events_uncounted)) l->lost++;
     bool posts = plan_locked(pool, l);
@@ -258,19 +265,21 @@ static bool queue(cen_pool *pool, ceni_pool_listener *l, const told *new)
     return heard;
 }
 
-void ceni_pool_event_tell(cen_pool *pool, cen_pool_event event, const char *format, ...)
+void ceni_pool_event_tell(cen_pool *pool, ceni_occurrence event, const char *format, ...)
 {
     ceni_pool_listener *l = listening_of(pool);
     bool heard = l && ceni_load_relaxed(&l->heard); /* asked again under the lock; carries nothing */
     if (!heard && !ceni_pool_tells && event.kind != CEN_EVENT_LEAK) return;
+    event.level = ceni_tell_level(event.kind);
+    event.of = &pool->entry;
+    event.time_ns = ceni_clock_wall();
     told new = {.event = event};
-    new.event.pool = pool->name;
-    new.event.time = ceni_pool_now(pool);
     va_list arguments;
     va_start(arguments, format);
     compose(pool, &new, format, arguments);
     va_end(arguments);
-    if (ceni_pool_tells && (heard || !ceni_planted(events_only_if_heard))) ceni_tell_event(pool, &event, new.text);
+    if (ceni_pool_tells && (heard || !ceni_planted(events_only_if_heard)))
+        new.number = ceni_event_write(&event, new.text);
     if (heard) heard = queue(pool, l, &new);
     if (!heard && is_printed(pool, event.kind)) print(&new);
 }
@@ -302,7 +311,7 @@ static ceni_pool_listener *have_record(cen_pool *pool)
 }
 
 /* What is in the queue was told before: it is not for the new one. */
-static void replace_locked(ceni_pool_listener *l, void (*listener)(void *, const cen_pool_event *), void *argument)
+static void replace_locked(ceni_pool_listener *l, void (*listener)(void *, const cen_event *, uint64_t), void *argument)
 {
     l->lost += l->count;
     l->count = 0;
@@ -311,7 +320,7 @@ static void replace_locked(ceni_pool_listener *l, void (*listener)(void *, const
     ceni_store_relaxed(&l->heard, listener != NULL); /* asked again under the lock; carries nothing */
 }
 
-cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_pool_event *event),
+cen_status cen_pool_listen(cen_pool *pool, void (*listener)(void *argument, const cen_event *event, uint64_t missed),
                            void *argument, cen_error *error)
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_listen", error);
@@ -363,34 +372,4 @@ void ceni_pool_events_finish(cen_pool *pool)
 void ceni_pool_events_end(cen_pool *pool)
 {
     ceni_free(pool->allocator, listening_of(pool), bytes(), _Alignof(ceni_pool_listener));
-}
-
-const char *cen_event_name(cen_event_kind kind)
-{
-    switch (kind) {
-    case CEN_EVENT_OPENED: return "opened";
-    case CEN_EVENT_OPEN_FAILED: return "open_failed";
-    case CEN_EVENT_OPEN_OVERDUE: return "open_overdue";
-    case CEN_EVENT_CLOSED: return "closed";
-    case CEN_EVENT_TEST_FAILED: return "test_failed";
-    case CEN_EVENT_TEST_OVERDUE: return "test_overdue";
-    case CEN_EVENT_RESET_FAILED: return "reset_failed";
-    case CEN_EVENT_BREAKER_OPENED: return "breaker_opened";
-    case CEN_EVENT_BREAKER_HALF_OPEN: return "breaker_half_open";
-    case CEN_EVENT_BREAKER_CLOSED: return "breaker_closed";
-    case CEN_EVENT_LEAK: return "leak";
-    case CEN_EVENT_REVOKED: return "revoked";
-    case CEN_EVENT_HOLDER_ENDED: return "holder_ended";
-    case CEN_EVENT_SELF_WAIT: return "self_wait";
-    case CEN_EVENT_PAUSED: return "paused";
-    case CEN_EVENT_RESUMED: return "resumed";
-    case CEN_EVENT_RELOADED: return "reloaded";
-    case CEN_EVENT_POOL_CLOSED: return "pool_closed";
-    case CEN_EVENT_CALL_REFUSED: return "call_refused";
-    case CEN_EVENT_SHED: return "shed";
-    case CEN_EVENT_ORPHANED: return "orphaned";
-    case CEN_EVENT_LEFT_OPEN: return "left_open";
-    case CEN_EVENT_STALE_GIVE: return "stale_give";
-    }
-    return "?";
 }

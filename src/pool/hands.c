@@ -101,8 +101,7 @@ void ceni_hand_alarm(cen_pool *pool)
         if (dropped) count_ring(pool, false);
     } while (ceni_load_acquire(&pool->alarm_at) != moment && !ceni_planted(alarm_set_once)); /* [H1] */
     if (had != CEN_OK)
-        ceni_pool_event_tell(pool,
-                             (cen_pool_event){.kind = CEN_EVENT_CALL_REFUSED, .status = had, .index = CEN_NO_SLOT},
+        ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_CALL_REFUSED, .status = had},
                              "no thread could be had that keeps time; it is tried again");
     ceni_waiters_lock(pool->line);
     pool->alarm_refused |= had != CEN_OK && !ceni_planted(alarm_not_tried_again);
@@ -209,8 +208,7 @@ static void hire_later(cen_pool *pool, uint32_t *hired, uint32_t count)
     /* under this lock; carries nothing */
     if (ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED) work_here_locked(pool);
     ceni_waiters_unlock(pool->line);
-    ceni_pool_event_tell(pool,
-                         (cen_pool_event){.kind = CEN_EVENT_CALL_REFUSED, .status = CEN_SYSTEM, .index = CEN_NO_SLOT},
+    ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_CALL_REFUSED, .status = CEN_SYSTEM},
                          "no helper thread could be had; it is tried again");
     if (call.alarm) ceni_hand_alarm(pool);
     ceni_waiters_lock(pool->line);

@@ -160,11 +160,11 @@ static void tell_orphan(cen_pool *pool, const cen_object_view *was, ceni_parted 
     const char *place = parted == CENI_PARTED_FREED ? "it is cut off, and its place is free"
                                                     : "its place is free when the lease is given";
     ceni_pool_event_tell(pool,
-                         (cen_pool_event){.kind = CEN_EVENT_ORPHANED,
-                                          .index = was->index,
-                                          .holder = was->holder,
-                                          .where = was->where,
-                                          .held_ns = was->held_ns},
+                         (ceni_occurrence){.kind = CEN_EVENT_ORPHANED,
+                                           .value = was->index,
+                                           .holder = was->holder,
+                                           .where = was->where,
+                                           .held_ns = was->held_ns},
                          "%s ended without giving object %u, taken at %s; %s", ceni_holder_say(was->holder, holder),
                          was->index, was->where ? was->where : "an unknown place", place);
 }
@@ -228,11 +228,11 @@ static void tell(cen_pool *pool, const cen_object_view *was, cen_holder_end_poli
                        : policy == CEN_HOLDER_END_TEST ? "tested"
                                                        : "used again";
     ceni_pool_event_tell(pool,
-                         (cen_pool_event){.kind = CEN_EVENT_HOLDER_ENDED,
-                                          .index = was->index,
-                                          .holder = was->holder,
-                                          .where = was->where,
-                                          .held_ns = was->held_ns},
+                         (ceni_occurrence){.kind = CEN_EVENT_HOLDER_ENDED,
+                                           .value = was->index,
+                                           .holder = was->holder,
+                                           .where = was->where,
+                                           .held_ns = was->held_ns},
                          "%s has ended and held object %u, which it took at %s; it is %s",
                          ceni_holder_say(was->holder, holder), was->index, was->where ? was->where : "an unknown place",
                          fate);

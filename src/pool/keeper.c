@@ -313,7 +313,7 @@ static void tend_test(cen_pool *pool, uint32_t index, uint64_t word, int64_t beg
     if (same) ceni_chores_prove(pool, false);
     if (marked)
         ceni_pool_event_tell(pool,
-                             (cen_pool_event){.kind = CEN_EVENT_TEST_OVERDUE, .index = index, .status = CEN_TIMEOUT},
+                             (ceni_occurrence){.kind = CEN_EVENT_TEST_OVERDUE, .value = index, .status = CEN_TIMEOUT},
                              "the test of object %u takes longer than %lld ms", index, (long long)(limit / 1000000));
     /* who waited for it may need an opening instead */
     if (unwanted) ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
@@ -509,8 +509,7 @@ static void ring(ceni_alarm *alarm)
     ceni_keeper_plan_locked(pool, &call);
     ceni_waiters_unlock(line);
     if (probes)
-        ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_BREAKER_HALF_OPEN, .index = CEN_NO_SLOT},
-                             "an opening is tried");
+        ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_BREAKER_HALF_OPEN}, "an opening is tried");
     ceni_waiters_follow_up(line, pool->id, pool, &call);
     if (round && !do_piece(pool, &pool->tour)) go_on_later(pool);
     ceni_closing_pass(pool, now);

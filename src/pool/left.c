@@ -34,9 +34,9 @@ void ceni_left_open(cen_pool *pool, uint32_t index, uint64_t generation, const c
     ceni_waiters_unlock(pool->line);
     if (!is_new) return;
     ceni_pool_event_tell(pool,
-                         (cen_pool_event){.kind = CEN_EVENT_LEFT_OPEN,
-                                          .index = index,
-                                          .where = where,
-                                          .holder = ceni_slot_holder(note, generation) & ~CENI_HOLDER_DETACHED},
+                         (ceni_occurrence){.kind = CEN_EVENT_LEFT_OPEN,
+                                           .value = index,
+                                           .where = where,
+                                           .holder = ceni_slot_holder(note, generation) & ~CENI_HOLDER_DETACHED},
                          "%.100s by %s", what, where);
 }

@@ -120,24 +120,21 @@ void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_o
                        const cen_error *why)
 {
     if (status == CEN_OK)
-        ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_OPENED, .index = index}, "object %u was opened",
+        ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_OPENED, .value = index}, "object %u was opened",
                              index);
     else
         ceni_pool_event_tell(pool,
-                             (cen_pool_event){.kind = events.overdue ? CEN_EVENT_OPEN_OVERDUE : CEN_EVENT_OPEN_FAILED,
-                                              .index = index,
-                                              .status = status,
-                                              .code = why->code},
+                             (ceni_occurrence){.kind = events.overdue ? CEN_EVENT_OPEN_OVERDUE : CEN_EVENT_OPEN_FAILED,
+                                               .value = index,
+                                               .status = status,
+                                               .code = why->code},
                              "%s", why->text);
     if (events.breaker_closed)
-        ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_BREAKER_CLOSED, .index = CEN_NO_SLOT},
-                             "objects can be opened again");
+        ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_BREAKER_CLOSED}, "objects can be opened again");
     if (events.breaker_opened)
-        ceni_pool_event_tell(
-            pool,
-            (cen_pool_event){
-                .kind = CEN_EVENT_BREAKER_OPENED, .index = CEN_NO_SLOT, .status = status, .code = why->code},
-            "opening failed %u times in a row; the breaker is open", events.failures);
+        ceni_pool_event_tell(pool,
+                             (ceni_occurrence){.kind = CEN_EVENT_BREAKER_OPENED, .status = status, .code = why->code},
+                             "opening failed %u times in a row; the breaker is open", events.failures);
 }
 
 /* ---- Who need not wait for one --------------------------------------------------------------- */

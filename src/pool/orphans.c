@@ -356,7 +356,7 @@ bool ceni_orphan_given(cen_pool *pool, const ceni_slot *slot, uint64_t generatio
     if (!orphan) return false;
     *note = note_of(orphan);
     uint32_t index = index_of(orphan);
-    ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_CLOSED, .index = index},
+    ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_CLOSED, .value = index},
                          "object %u is closed: its lease had ended, and its holder gave it back late", index);
     close_orphan(orphan);
     return true;

@@ -357,7 +357,7 @@ void ceni_place_end_here(cen_pool *pool, uint32_t index)
 
 static void tell_closed(cen_pool *pool, uint32_t index, const char *why)
 {
-    ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_CLOSED, .index = index}, "object %u is closed: %s",
+    ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_CLOSED, .value = index}, "object %u is closed: %s",
                          index, why);
 }
 

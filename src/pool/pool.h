@@ -270,7 +270,7 @@ struct cen_pool {
     bool reordered;     /* the order was changed since the pool was made */
     ceni_pool_tally tally;
     ceni_pace pace;
-    int64_t wait_told_at;                 /* when the last that waited was told the events */
+    int64_t wait_told_at;                 /* when the last that waited was written into the events */
     ceni_reason reason;                   /* the last that was made for a take that timed out ... */
     uint64_t reasons;                     /* ... and how many were */
     const char *left_by[CENI_LEFT_SITES]; /* call sites that left something open, and were told: left.c */

@@ -61,12 +61,12 @@ static void tell(cen_pool *pool, const cen_lease *lease, uint32_t index, const c
     uint64_t holder;
     const char *taken = taken_at(ceni_slot_at(pool, index), lease->generation, &holder);
     ceni_pool_event_tell(pool,
-                         (cen_pool_event){.kind = CEN_EVENT_STALE_GIVE,
-                                          .status = CEN_STALE,
-                                          .index = index,
-                                          .holder = holder,
-                                          .where = taken,
-                                          .given_where = where},
+                         (ceni_occurrence){.kind = CEN_EVENT_STALE_GIVE,
+                                           .status = CEN_STALE,
+                                           .value = index,
+                                           .holder = holder,
+                                           .where = taken,
+                                           .given_where = where},
                          "a lease that has ended was given again at %s; it was taken at %s",
                          where ? where : "an unknown place",
                          taken ? taken : "an unknown place, and its slot was lent since");

@@ -231,7 +231,7 @@ static cen_status check_self_wait(cen_pool *pool, cen_error *error)
     if (ceni_holder_current()->held < max || (!fails && max > FEW) || !ceni_holder_has_all(pool, me)) return CEN_OK;
     if (!fails) {
         char holder[CENI_HOLDER_ROOM];
-        ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_SELF_WAIT, .index = CEN_NO_SLOT, .holder = me},
+        ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_SELF_WAIT, .holder = me},
                              "%s waits for an object and holds all of them itself", ceni_holder_say(me, holder));
         return CEN_OK;
     }

@@ -3,14 +3,14 @@
  * What the events of the process hear of a pool (include/cenote/events.h), whether
  * anybody listens to the pool itself or not.
  *
- *     every event of the pool      by its name; value: how long it was held, or the slot's index, or 0
+ *     every event of the pool      as its listener is told (events.c)
  *     waited                       a take that was served; value: for how long. Only from 1 ms on, and one in 10 ms at most
  *     timed_out                    value: after how long; the text is that of its error, which says why. One in 10 ms at
  *                                  most, with `interrupted`
- *     refused                      by max_waiters, shedding, refuse_late, the breaker; the text is that of the
+ *     refused                      by max_waiters, shedding, refuse_late, the breaker; cause and text are those of the
  *                                  error. One in 100 ms at most; value: how many there were since the last one told
  *     interrupted                  value: after how long
- *     taken, given                 with trace_takes only, at the level TRACE; value: the slot's index; for how long
+ *     taken, given                 with trace_takes only, at the level TRACE
  *
  * Takes that fail because they do not want to wait are told nobody: a program may
  * try a thousand times a second. What could come as often has a limit, so that an
@@ -40,11 +40,13 @@ enum {
 
 /* ---- Events ---------------------------------------------------------------------------- */
 
-static cen_event_level level_of(cen_event_kind kind)
+cen_event_level ceni_tell_level(cen_event_kind kind)
 {
     switch (kind) {
     case CEN_EVENT_OPENED:
     case CEN_EVENT_CLOSED:
+    case CEN_EVENT_WAITED:
+    case CEN_EVENT_INTERRUPTED:
     case CEN_EVENT_BREAKER_HALF_OPEN: return CEN_LEVEL_DETAIL;
     case CEN_EVENT_BREAKER_CLOSED:
     case CEN_EVENT_PAUSED:
@@ -54,15 +56,6 @@ static cen_event_level level_of(cen_event_kind kind)
     case CEN_EVENT_BREAKER_OPENED: return CEN_LEVEL_ERROR;
     default: return CEN_LEVEL_WARNING;
     }
-}
-
-void ceni_tell_event(const cen_pool *pool, const cen_pool_event *event, const char *text)
-{
-    int64_t value = event->index == CEN_NO_SLOT ? 0 : event->index;
-    bool held = event->kind == CEN_EVENT_LEAK || event->kind == CEN_EVENT_REVOKED ||
-                event->kind == CEN_EVENT_HOLDER_ENDED || event->kind == CEN_EVENT_ORPHANED;
-    ceni_event_emit(level_of(event->kind), cen_event_name(event->kind), &pool->entry, held ? event->held_ns : value,
-                    text);
 }
 
 /* ---- Takes that waited ------------------------------------------------------------------- */
@@ -77,6 +70,14 @@ static void say_take(char *text, size_t room, const cen_pool *pool, const ceni_p
              (long long)(ns / (is_short ? 1000 : 1000000)), is_short ? "us" : "ms", and);
 }
 
+static void tell_wait(const cen_pool *pool, cen_event_kind kind, int64_t ns, const char *where, const char *text)
+{
+    ceni_event_write(
+        &(ceni_occurrence){
+            .level = ceni_tell_level(kind), .kind = kind, .of = &pool->entry, .value = ns, .where = where},
+        text);
+}
+
 void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
 {
     int64_t waited = now - waiter->since;
@@ -85,10 +86,10 @@ void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int
     pool->wait_told_at = now;
     char text[sizeof((cen_event *)NULL)->text];
     say_take(text, sizeof text, pool, waiter, "was served", waited);
-    ceni_event_emit(CEN_LEVEL_DETAIL, "waited", &pool->entry, waited, text);
+    tell_wait(pool, CEN_EVENT_WAITED, waited, waiter->where, text);
 }
 
-/* Whether a take that got nothing in its time is told the events, or one that was interrupted. A thousand may have one
+/* Whether a take that got nothing in its time is written into the events, or one that was interrupted. A thousand may have one
  * deadline: for the others no words are made that nobody asked for. */
 static bool timeout_is_due(cen_pool *pool)
 {
@@ -105,7 +106,7 @@ void ceni_tell_expired_locked(cen_pool *pool, const ceni_pool_waiter *waiter, in
     if (waiter->error || !timeout_is_due(pool)) return;
     char text[sizeof((cen_event *)NULL)->text];
     say_take(text, sizeof text, pool, waiter, "got no object in its time", now - waiter->since);
-    ceni_event_emit(CEN_LEVEL_WARNING, "timed_out", &pool->entry, now - waiter->since, text);
+    tell_wait(pool, CEN_EVENT_TIMED_OUT, now - waiter->since, waiter->where, text);
 }
 
 /* How many refusals are to be told now; 0: none, because one was a moment ago. */
@@ -122,6 +123,20 @@ static uint64_t refusals_due(cen_pool *pool)
     return count;
 }
 
+static void tell_failure(const cen_pool *pool, cen_event_kind kind, int64_t value, uint64_t holder,
+                         const cen_error *error)
+{
+    ceni_event_write(&(ceni_occurrence){.level = ceni_tell_level(kind),
+                                        .kind = kind,
+                                        .of = &pool->entry,
+                                        .holder = holder,
+                                        .value = value,
+                                        .status = error->status,
+                                        .code = error->code,
+                                        .cause = error->cause},
+                     error->text);
+}
+
 cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waited_ns, uint64_t holder, cen_error *error)
 {
     bool late = verdict.status == CEN_TIMEOUT && waited_ns > 0, interrupted = verdict.status == CEN_INTERRUPTED;
@@ -131,24 +146,29 @@ cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waite
     cen_error unread;
     if ((told || refusals) && !error) error = &unread;
     cen_status status = ceni_explain_refusal(pool, verdict, waited_ns, holder, error);
-    if (told && late) ceni_event_emit(CEN_LEVEL_WARNING, "timed_out", &pool->entry, waited_ns, error->text);
-    if (told && interrupted) ceni_event_emit(CEN_LEVEL_DETAIL, "interrupted", &pool->entry, waited_ns, error->text);
-    if (refusals) ceni_event_emit(CEN_LEVEL_WARNING, "refused", &pool->entry, (int64_t)refusals, error->text);
+    if (told) tell_failure(pool, late ? CEN_EVENT_TIMED_OUT : CEN_EVENT_INTERRUPTED, waited_ns, holder, error);
+    if (refusals) tell_failure(pool, CEN_EVENT_REFUSED, (int64_t)refusals, holder, error);
     return status;
 }
 
 /* ---- Every take and give ------------------------------------------------------------------- */
 
+static void trace(const cen_pool *pool, ceni_occurrence event)
+{
+    if (!ceni_pool_tells || !ceni_pool_has(&pool->trace_takes)) return;
+    event.level = CEN_LEVEL_TRACE;
+    event.of = &pool->entry;
+    ceni_event_write(&event, event.where);
+}
+
 void ceni_tell_taken(const cen_pool *pool, uint32_t index, const char *where)
 {
-    if (ceni_pool_tells && ceni_pool_has(&pool->trace_takes))
-        ceni_event_emit(CEN_LEVEL_TRACE, "taken", &pool->entry, index, where);
+    trace(pool, (ceni_occurrence){.kind = CEN_EVENT_TAKEN, .value = index, .where = where});
 }
 
 void ceni_tell_given(const cen_pool *pool, int64_t held_ns, const char *where)
 {
-    if (ceni_pool_tells && ceni_pool_has(&pool->trace_takes))
-        ceni_event_emit(CEN_LEVEL_TRACE, "given", &pool->entry, held_ns, where);
+    trace(pool, (ceni_occurrence){.kind = CEN_EVENT_GIVEN, .held_ns = held_ns, .where = where});
 }
 
 void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_object_view *h, const char *what)
@@ -156,8 +176,8 @@ void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_object_view *
     char holder[CENI_HOLDER_ROOM], held[CENI_HOLDER_ROOM];
     ceni_pool_event_tell(
         pool,
-        (cen_pool_event){
-            .kind = kind, .index = h->index, .holder = h->holder, .where = h->where, .held_ns = h->held_ns},
+        (ceni_occurrence){
+            .kind = kind, .value = h->index, .holder = h->holder, .where = h->where, .held_ns = h->held_ns},
         "object %u is held by %s, which took it at %s, %s%s", h->index, ceni_holder_say(h->holder, holder),
         h->where ? h->where : "an unknown place", ceni_held_say(h->held_ns, held), what);
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What a pool tells: events, events, times, why there is nothing, and itself to those who watch. */
+/* What a pool tells: events, times, why there is nothing, and itself to those who watch. */
 #ifndef CENI_POOL_TELLING_H
 #define CENI_POOL_TELLING_H
 
 #include "pool/lending.h"
 #include "pool/pool.h"
+#include "record/events.h"
 
 /* ---- events.c ------------------------------------------------------------------------------- */
 
 /* Tells whoever listens, and never waits for it. With no lock held, by one who
- * keeps the pool. `event` has kind and what else is known; the rest is filled
- * in. The text is made as by printf, after the pool's name. */
-void ceni_pool_event_tell(cen_pool *pool, cen_pool_event event, const char *format, ...)
+ * keeps the pool. `event` has kind and what else is known; level, component and
+ * time are filled in. The text is made as by printf, after the pool's name. */
+void ceni_pool_event_tell(cen_pool *pool, ceni_occurrence event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Tries again what no thread could be had for. */
@@ -106,7 +107,8 @@ extern bool ceni_pool_tells; /* false, unless a test asks for it */
 #define ceni_pool_tells true
 #endif
 
-void ceni_tell_event(const cen_pool *pool, const cen_pool_event *event, const char *text);
+/* How much an event of that kind matters. */
+cen_event_level ceni_tell_level(cen_event_kind kind);
 
 /* A waiter is served; one that asked has waited for all of its time. */
 void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);

@@ -109,8 +109,7 @@ cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error)
         else
             while (!reload_slot(pool, index, ceni_word_at(pool, index))) continue;
     }
-    ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_RELOADED, .index = CEN_NO_SLOT},
-                         "the pool is reloaded");
+    ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_RELOADED}, "the pool is reloaded");
     return CEN_OK;
 }
 
@@ -208,9 +207,8 @@ static cen_status set_paused(cen_pool *pool, bool paused)
     ceni_waiters_unlock(line);
     ceni_waiters_follow_up(line, pool->id, pool, &call);
     if (changes)
-        ceni_pool_event_tell(
-            pool, (cen_pool_event){.kind = paused ? CEN_EVENT_PAUSED : CEN_EVENT_RESUMED, .index = CEN_NO_SLOT}, "%s",
-            paused ? "the pool is paused" : "the pool goes on");
+        ceni_pool_event_tell(pool, (ceni_occurrence){.kind = paused ? CEN_EVENT_PAUSED : CEN_EVENT_RESUMED}, "%s",
+                             paused ? "the pool is paused" : "the pool goes on");
     return CEN_OK;
 }
 

@@ -112,7 +112,17 @@ static void copy_text(char *to, size_t size, const char *from)
     to[length] = '\0';
 }
 
-static void write_event(ceni_stream stream, const ceni_pool_event *event)
+/* The end of a place, which has the file's name and the line. */
+static void copy_end(char *to, size_t size, const char *from)
+{
+    size_t length = from ? strlen(from) : 0;
+    const char *end = from;
+    if (length >= size) end += length - size + 1;
+    while (length >= size && ((unsigned char)*end & 0xC0) == 0x80) end++;
+    copy_text(to, size, end);
+}
+
+static uint64_t write_event(ceni_stream stream, const cen_event *event)
 {
     ceni_ring *ring = first_ring(stream);
     bool left;
@@ -120,6 +130,7 @@ static void write_event(ceni_stream stream, const ceni_pool_event *event)
     if (left && !ceni_planted(events_stays_behind)) ring = ring_in(events.moved, stream);
     ceni_ring_put(ring, number, event);
     if (!ceni_planted(events_wakes_nobody)) ceni_events_wake(stream);
+    return number;
 }
 
 #ifdef CENI_WATCHED
@@ -133,25 +144,55 @@ void ceni_events_switch_on(void)
 enum { switched_on = true };
 #endif
 
-void ceni_event_emit(cen_event_level level, const char *what, const ceni_directory_entry *of, int64_t value,
+void ceni_event_fill(cen_event *out, const ceni_occurrence *what, const char *text)
+{
+    const ceni_directory_entry *of = what->of;
+    out->number = 0;
+    out->time_ns = what->time_ns ? what->time_ns : ceni_clock_wall();
+    out->level = what->level;
+    out->kind = what->kind;
+    out->component = of ? ceni_setting(&of->number) : 0; /* it may just be joining the directory */
+    out->holder = what->holder;
+    out->held_ns = what->held_ns;
+    out->value = what->value;
+    out->status = what->status;
+    out->code = what->code;
+    out->cause = what->cause;
+    copy_text(out->what, sizeof out->what, cen_event_kind_name(what->kind));
+    copy_text(out->component_kind, sizeof out->component_kind, of ? of->kind : NULL);
+    copy_text(out->component_name, sizeof out->component_name, of ? of->name : NULL);
+    copy_text(out->part, sizeof out->part, what->part);
+    copy_end(out->where, sizeof out->where, what->where);
+    copy_end(out->given_where, sizeof out->given_where, what->given_where);
+    copy_text(out->text, sizeof out->text, text);
+}
+
+static uint64_t write_as(const char *word, const ceni_occurrence *what, const char *text)
+{
+    CENI_PROBE4(events, (int)what->level, word, what->of && what->of->name ? what->of->name : "", what->value);
+    if (!switched_on) return 0;
+    cen_event event;
+    ceni_event_fill(&event, what, text);
+    copy_text(event.what, sizeof event.what, word);
+    return write_event(what->level == CEN_LEVEL_TRACE ? CENI_TRACE : CENI_LIFE, &event);
+}
+
+uint64_t ceni_event_write(const ceni_occurrence *what, const char *text)
+{
+    return write_as(cen_event_kind_name(what->kind), what, text);
+}
+
+void ceni_event_emit(cen_event_level level, cen_event_kind kind, const ceni_directory_entry *of, int64_t value,
                      const char *text)
 {
-    const char *name = of && of->name ? of->name : "";
-    if (!what) what = "";
-    CENI_PROBE4(events, (int)level, what, name, value);
-    if (!switched_on) return;
+    ceni_event_write(&(ceni_occurrence){.level = level, .kind = kind, .of = of, .value = value}, text);
+}
+
+void cen_event_emit(cen_event_level level, const char *what, const char *text)
+{
     if (level < CEN_LEVEL_TRACE) level = CEN_LEVEL_TRACE;
     if (level > CEN_LEVEL_ERROR) level = CEN_LEVEL_ERROR;
-    ceni_pool_event event;
-    event.time_ns = ceni_clock_wall();
-    event.level = level;
-    event.component = of ? ceni_setting(&of->number) : 0; /* it may just be joining the directory */
-    event.value = value;
-    copy_text(event.what, sizeof event.what, what);
-    copy_text(event.kind, sizeof event.kind, of ? of->kind : NULL);
-    copy_text(event.name, sizeof event.name, name);
-    copy_text(event.text, sizeof event.text, text);
-    write_event(level == CEN_LEVEL_TRACE ? CENI_TRACE : CENI_LIFE, &event);
+    write_as(what ? what : "", &(ceni_occurrence){.level = level, .kind = CEN_EVENT_PROGRAM}, text);
 }
 
 /* ---- Reading ------------------------------------------------------------------- */

@@ -85,16 +85,11 @@
 
 #define LEFT (UINT64_C(1) << 63) /* of `next` */
 
-/* The sizes of the texts, in words: what, kind, name, text. */
-#define WORDS_OF(field) (sizeof(((ceni_pool_event *)0)->field) / 8)
+/* The size of a text, and in words. */
+#define SIZE_OF(field) sizeof(((cen_event *)0)->field)
+#define WORDS_OF(field) (SIZE_OF(field) / 8)
 
-enum {
-    VERSION = 2,
-    WHAT_WORDS = WORDS_OF(what),
-    KIND_WORDS = WORDS_OF(kind),
-    NAME_WORDS = WORDS_OF(name),
-    TEXT_WORDS = WORDS_OF(text),
-};
+enum { VERSION = 3 };
 
 /* How often one who copies looks again at an event that is being written. */
 #ifdef CENI_WATCHED
@@ -107,13 +102,21 @@ enum { PATIENCE = 200 };
 typedef struct place {
     _Atomic uint64_t sequence;
     _Atomic uint64_t lost; /* one more than the highest number of an event dropped here */
-    _Atomic uint64_t time, component, value;
-    /* from the lowest byte: the level; the lengths of what, kind and name; and in two of text */
+    _Atomic uint64_t time, component, value, holder, held;
+    _Atomic uint64_t outcome; /* the code in the low half, the status in the high one */
+    /* by bytes, from the lowest: the level; the lengths of what, component_kind, component_name, part, where, given_where */
     _Atomic uint64_t shape;
-    _Atomic uint64_t what[WHAT_WORDS], kind[KIND_WORDS], name[NAME_WORDS], text[TEXT_WORDS];
+    _Atomic uint64_t meaning; /* by two bytes, from the lowest: the kind, the cause, the length of text */
+    _Atomic uint64_t what[WORDS_OF(what)];
+    _Atomic uint64_t component_kind[WORDS_OF(component_kind)];
+    _Atomic uint64_t component_name[WORDS_OF(component_name)];
+    _Atomic uint64_t part[WORDS_OF(part)];
+    _Atomic uint64_t where[WORDS_OF(where)];
+    _Atomic uint64_t given_where[WORDS_OF(given_where)];
+    _Atomic uint64_t text[WORDS_OF(text)];
 } place;
 _Static_assert(sizeof(place) == CENI_RING_PLACE && CENI_RING_PLACE % 64 == 0, "a place is a whole number of lines");
-_Static_assert(sizeof(((ceni_pool_event *)0)->name) <= 256, "a length is a byte");
+_Static_assert(SIZE_OF(component_name) <= 256 && SIZE_OF(where) <= 256, "a length is a byte");
 
 struct ceni_ring {
     /* fixed by init */
@@ -190,14 +193,19 @@ static void store(_Atomic uint64_t *word, uint64_t value)
     ceni_store_release(word, value); /* [E2] */
 }
 
-static void store_text(_Atomic uint64_t *words, const char *text, size_t length)
+/* Returns the text's length. */
+static uint64_t store_text(_Atomic uint64_t *words, const char *text, size_t size)
 {
+    size_t length = strnlen(text, size - 1);
     for (size_t at = 0; at < length; at += 8) {
         uint64_t word = 0;
         memcpy(&word, text + at, length - at < 8 ? length - at : 8);
         store(&words[at / 8], word);
     }
+    return length;
 }
+
+#define STORE_TEXT(place, event, field) store_text((place)->field, (event)->field, SIZE_OF(field))
 
 /* Makes the place this event's, if it belongs to nobody and to nothing newer. */
 static bool claim(place *p, uint64_t number)
@@ -207,18 +215,20 @@ static bool claim(place *p, uint64_t number)
     return ceni_cas_acquire(&p->sequence, &seen, 2 * number + 1); /* [E1] */
 }
 
-static void fill(place *p, const ceni_pool_event *event)
+static void fill(place *p, const cen_event *event)
 {
-    size_t what = strnlen(event->what, sizeof event->what - 1), kind = strnlen(event->kind, sizeof event->kind - 1);
-    size_t name = strnlen(event->name, sizeof event->name - 1), text = strnlen(event->text, sizeof event->text - 1);
     store(&p->time, (uint64_t)event->time_ns);
     store(&p->component, event->component);
     store(&p->value, (uint64_t)event->value);
-    store(&p->shape, (uint8_t)event->level | what << 8 | kind << 16 | name << 24 | text << 32);
-    store_text(p->what, event->what, what);
-    store_text(p->kind, event->kind, kind);
-    store_text(p->name, event->name, name);
-    store_text(p->text, event->text, text);
+    store(&p->holder, event->holder);
+    store(&p->held, (uint64_t)event->held_ns);
+    store(&p->outcome, (uint32_t)event->code | (uint64_t)(uint32_t)event->status << 32);
+    store(&p->shape, (uint8_t)event->level | STORE_TEXT(p, event, what) << 8 |
+                         STORE_TEXT(p, event, component_kind) << 16 | STORE_TEXT(p, event, component_name) << 24 |
+                         STORE_TEXT(p, event, part) << 32 | STORE_TEXT(p, event, where) << 40 |
+                         STORE_TEXT(p, event, given_where) << 48);
+    store(&p->meaning,
+          (uint16_t)event->kind | (uint64_t)(uint16_t)event->cause << 16 | STORE_TEXT(p, event, text) << 32);
 }
 
 /* Tells readers not to expect the event. `lost` only grows, or a reader would
@@ -242,7 +252,7 @@ uint64_t ceni_ring_number(ceni_ring *ring, bool *left)
     return next & ~LEFT;
 }
 
-bool ceni_ring_put(ceni_ring *ring, uint64_t number, const ceni_pool_event *event)
+bool ceni_ring_put(ceni_ring *ring, uint64_t number, const cen_event *event)
 {
     place *p = place_of(ring, number);
     if (!claim(p, number)) {
@@ -255,7 +265,7 @@ bool ceni_ring_put(ceni_ring *ring, uint64_t number, const ceni_pool_event *even
     return true;
 }
 
-bool ceni_ring_write(ceni_ring *ring, const ceni_pool_event *event)
+bool ceni_ring_write(ceni_ring *ring, const cen_event *event)
 {
     bool left;
     uint64_t number = ceni_ring_number(ring, &left);
@@ -291,22 +301,33 @@ static void load_text(const _Atomic uint64_t *words, uint64_t length, char *out,
     }
 }
 
+#define LOAD_TEXT(place, event, field, length) load_text((place)->field, length, (event)->field, SIZE_OF(field))
+
 /* Copies event `number` out of its place, if that is what the place holds from
  * the first look to the second. */
-static found copy(const place *p, uint64_t number, ceni_pool_event *out)
+static found copy(const place *p, uint64_t number, cen_event *out)
 {
     uint64_t before = ceni_load_seq_cst(&p->sequence); /* [E4] */
     if (before != 2 * number + 2) return before < 2 * number + 2 ? UNFINISHED : GONE;
-    ceni_pool_event event = {.number = number,
-                             .time_ns = (int64_t)load(&p->time),
-                             .component = load(&p->component),
-                             .value = (int64_t)load(&p->value)};
-    uint64_t shape = load(&p->shape);
+    cen_event event = {.number = number,
+                       .time_ns = (int64_t)load(&p->time),
+                       .component = load(&p->component),
+                       .value = (int64_t)load(&p->value),
+                       .holder = load(&p->holder),
+                       .held_ns = (int64_t)load(&p->held)};
+    uint64_t outcome = load(&p->outcome), shape = load(&p->shape), meaning = load(&p->meaning);
+    event.code = (int)(uint32_t)outcome;
+    event.status = (cen_status)(outcome >> 32);
     event.level = (cen_event_level)(shape & 0xFF);
-    load_text(p->what, shape >> 8 & 0xFF, event.what, sizeof event.what);
-    load_text(p->kind, shape >> 16 & 0xFF, event.kind, sizeof event.kind);
-    load_text(p->name, shape >> 24 & 0xFF, event.name, sizeof event.name);
-    load_text(p->text, shape >> 32 & 0xFFFF, event.text, sizeof event.text);
+    event.kind = (cen_event_kind)(meaning & 0xFFFF);
+    event.cause = (cen_cause)(meaning >> 16 & 0xFFFF);
+    LOAD_TEXT(p, &event, what, shape >> 8 & 0xFF);
+    LOAD_TEXT(p, &event, component_kind, shape >> 16 & 0xFF);
+    LOAD_TEXT(p, &event, component_name, shape >> 24 & 0xFF);
+    LOAD_TEXT(p, &event, part, shape >> 32 & 0xFF);
+    LOAD_TEXT(p, &event, where, shape >> 40 & 0xFF);
+    LOAD_TEXT(p, &event, given_where, shape >> 48 & 0xFF);
+    LOAD_TEXT(p, &event, text, meaning >> 32 & 0xFFFF);
     /* A writer one of whose words was copied has by now shown its claim. */
     if (!ceni_planted(reader_looks_once) && ceni_load_relaxed(&p->sequence) != before) return GONE; /* [E6] */
     *out = event;
@@ -335,7 +356,7 @@ static void pass(ceni_cursor *cursor)
     cursor->missed++;
 }
 
-cen_status ceni_ring_read_up_to(const ceni_ring *ring, uint64_t begun, ceni_cursor *cursor, ceni_pool_event *out)
+cen_status ceni_ring_read_up_to(const ceni_ring *ring, uint64_t begun, ceni_cursor *cursor, cen_event *out)
 {
     while (catch_up(ring, begun, cursor)) {
         const place *p = &ring->at[cursor->next & (ring->places - 1)];
@@ -350,7 +371,7 @@ cen_status ceni_ring_read_up_to(const ceni_ring *ring, uint64_t begun, ceni_curs
     return CEN_EMPTY;
 }
 
-cen_status ceni_ring_read(const ceni_ring *ring, ceni_cursor *cursor, ceni_pool_event *out)
+cen_status ceni_ring_read(const ceni_ring *ring, ceni_cursor *cursor, cen_event *out)
 {
     return ceni_ring_read_up_to(ring, ceni_ring_begun(ring), cursor, out);
 }
@@ -375,7 +396,7 @@ bool ceni_ring_is_left(const ceni_ring *ring)
 }
 
 /* A writer that is in the middle of an event will be through in no time, unless it is just not running. */
-static found copy_patiently(const place *p, uint64_t number, ceni_pool_event *out)
+static found copy_patiently(const place *p, uint64_t number, cen_event *out)
 {
     found what = copy(p, number, out);
     for (int looks = 0; what == UNFINISHED && looks < PATIENCE && !is_lost(p, number); looks++) {
@@ -389,7 +410,7 @@ void ceni_ring_copy(const ceni_ring *from, uint64_t before, ceni_ring *to)
 {
     uint64_t first = before > from->places ? before - from->places : 0;
     for (uint64_t number = first; number < before; number++) {
-        ceni_pool_event event;
+        cen_event event;
         if (copy_patiently(&from->at[number & (from->places - 1)], number, &event) == WHOLE)
             ceni_ring_put(to, number, &event);
         else if (!ceni_planted(events_awaits_what_stayed)) note_lost(place_of(to, number), number);
@@ -424,7 +445,7 @@ ceni_ring_tag ceni_ring_tag_of(const ceni_ring *ring)
     return (ceni_ring_tag){.process = ring->process, .stream = ring->stream};
 }
 
-bool ceni_ring_look(const ceni_ring *ring, uint32_t at, ceni_pool_event *out)
+bool ceni_ring_look(const ceni_ring *ring, uint32_t at, cen_event *out)
 {
     const place *p = &ring->at[at];
     uint64_t sequence = ceni_load_relaxed(&p->sequence); /* carries nothing: copy looks again */

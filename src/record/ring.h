@@ -8,7 +8,7 @@
  * away and disturb nobody.
  *
  *     ceni_ring *ring = ceni_ring_new(1024, NULL);
- *     ceni_pool_event e = {.time_ns = now, .level = CEN_LEVEL_NOTICE, .what = "paused"};
+ *     cen_event e = {.time_ns = now, .level = CEN_LEVEL_NOTICE, .kind = CEN_EVENT_PAUSED};
  *     ceni_ring_write(ring, &e);
  *
  *     ceni_cursor at = {0};
@@ -37,9 +37,6 @@
 #include <cenote/events.h>
 #include <cenote/status.h>
 
-/* An event's number is written by who reads it. */
-typedef cen_event ceni_pool_event;
-
 typedef struct ceni_ring ceni_ring;
 
 /* Where a reader is. Zeroed: at the oldest event that is still there. */
@@ -54,7 +51,7 @@ typedef struct ceni_cursor {
 #define CENI_RING_MAGIC UINT64_C(0x474E4952454E4543)
 
 /* Fixed by the version. */
-enum { CENI_RING_HEADER = 256, CENI_RING_PLACE = 448 };
+enum { CENI_RING_HEADER = 256, CENI_RING_PLACE = 832 };
 
 /* What a ring of `places`, a power of two, needs, as a constant. */
 #define CENI_RING_BYTES(places) (CENI_RING_HEADER + (size_t)(places)*CENI_RING_PLACE)
@@ -85,15 +82,15 @@ void ceni_ring_wipe(void *memory, uint32_t places);
 
 /* ---- Writing ------------------------------------------------------------- */
 
-/* Writes an event. False if it had to be dropped, because a thread that is
+/* Writes an event; its number is the ring's, whatever *event says. False if it had to be dropped, because a thread that is
  * still writing an event a whole round older, or one that has come round since,
  * has the place. Drops are counted. */
-bool ceni_ring_write(ceni_ring *ring, const ceni_pool_event *event);
+bool ceni_ring_write(ceni_ring *ring, const cen_event *event);
 
 /* The same in two steps: a number for an event, and the event into its place. *left: the ring has been left before, and the
  * event belongs into the ring that it went to. */
 uint64_t ceni_ring_number(ceni_ring *ring, bool *left);
-bool ceni_ring_put(ceni_ring *ring, uint64_t number, const ceni_pool_event *event);
+bool ceni_ring_put(ceni_ring *ring, uint64_t number, const cen_event *event);
 
 /* Events that writers have begun, and of these the dropped ones. */
 uint64_t ceni_ring_begun(const ceni_ring *ring);
@@ -116,10 +113,10 @@ void ceni_ring_copy(const ceni_ring *from, uint64_t before, ceni_ring *to);
  * dropped is passed over and counted in the cursor. Never waits. Errors: EMPTY
  * if there is no further event, or the next one is still being written: ask
  * again later, or, if its writer is dead, skip. */
-cen_status ceni_ring_read(const ceni_ring *ring, ceni_cursor *cursor, ceni_pool_event *out);
+cen_status ceni_ring_read(const ceni_ring *ring, ceni_cursor *cursor, cen_event *out);
 
 /* The same of a ring whose numbers come from elsewhere: so many were handed out. */
-cen_status ceni_ring_read_up_to(const ceni_ring *ring, uint64_t begun, ceni_cursor *cursor, ceni_pool_event *out);
+cen_status ceni_ring_read_up_to(const ceni_ring *ring, uint64_t begun, ceni_cursor *cursor, cen_event *out);
 
 /* Passes over one event that is still being written, counting it as missed.
  * False if there is no further event at all: the end of a dump. */
@@ -139,6 +136,6 @@ uint32_t ceni_ring_places(const ceni_ring *ring);
 ceni_ring_tag ceni_ring_tag_of(const ceni_ring *ring);
 
 /* Copies out what is in a place, whatever its number. False: nothing whole is. The rest of the ring may be damaged. */
-bool ceni_ring_look(const ceni_ring *ring, uint32_t place, ceni_pool_event *out);
+bool ceni_ring_look(const ceni_ring *ring, uint32_t place, cen_event *out);
 
 #endif

@@ -166,7 +166,7 @@ static cen_status refuse_locked(cen_router *router, cen_deadline deadline, cen_e
     uint32_t waiting = ceni_setting(&router->waiting);
     if (waiting < router->backlog_max) return CEN_OK;
     router->refused++;
-    ceni_router_complain_locked(router, &router->refusal_told, "refused", waiting,
+    ceni_router_complain_locked(router, &router->refusal_told, CEN_EVENT_REFUSED, waiting,
                                 "has as many waiting as may be, and refuses more");
     describe_locked(router, error, CEN_FULL, -1);
     if (error) {
@@ -318,7 +318,7 @@ static void expire_locked(cen_router *router, ceni_clocked *clocked, int64_t now
     ceni_route_place *place = CENI_LIST_ENTRY(clocked, ceni_route_place, clocked);
     cen_route_op *routing = ROUTING_OF(&place->link, link);
     router->timeouts++;
-    ceni_router_complain_locked(router, &router->timeout_told, "timed_out", now - place->begun,
+    ceni_router_complain_locked(router, &router->timeout_told, CEN_EVENT_TIMED_OUT, now - place->begun,
                                 "had no member with room in time");
     describe_locked(router, routing->future.error, CEN_TIMEOUT, now - place->begun);
     finish_locked(router, routing, CEN_TIMEOUT, ready);

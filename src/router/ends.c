@@ -135,7 +135,7 @@ void ceni_member_look_for_end_locked(ceni_member *member)
     } else if (ceni_member_state(member) == CEN_MEMBER_DRAINING) {
         ceni_member_unwatch_locked(member);
         ceni_member_enter_locked(member, CEN_MEMBER_DOWN);
-        ceni_member_report_locked(member, CEN_LEVEL_DETAIL, "member_down", "has drained and is down");
+        ceni_member_report_locked(member, CEN_LEVEL_DETAIL, CEN_EVENT_MEMBER_DOWN, "has drained and is down");
     }
 }
 

@@ -109,7 +109,7 @@ static cen_status add_locked(cen_router *router, ceni_member *member, const cen_
     if (member->limited || member->targeted) ceni_set_limits_locked(router);
     ceni_list_push_back(&router->members, &member->link);
     router->member_count++;
-    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, "member_added", "was added");
+    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, CEN_EVENT_MEMBER_ADDED, "was added");
     return CEN_OK;
 }
 
@@ -201,7 +201,7 @@ static cen_status come_up_locked(ceni_member *member)
     }
     member->cause.status = CEN_OK;
     ceni_member_enter_locked(member, CEN_MEMBER_UP);
-    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, "member_up", "is up");
+    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, CEN_EVENT_MEMBER_UP, "is up");
     start_age(member);
     return CEN_OK;
 }
@@ -213,7 +213,7 @@ static void go_down_locked(ceni_member *member, cen_event_level level)
     ceni_set_leave_locked(member->router, member);
     stop_timers(member);
     ceni_member_enter_locked(member, CEN_MEMBER_DOWN);
-    ceni_member_report_locked(member, level, "member_down", "is down");
+    ceni_member_report_locked(member, level, CEN_EVENT_MEMBER_DOWN, "is down");
 }
 
 static void drain_locked(ceni_member *member)
@@ -221,7 +221,7 @@ static void drain_locked(ceni_member *member)
     ceni_set_leave_locked(member->router, member);
     stop_timers(member);
     ceni_member_enter_locked(member, CEN_MEMBER_DRAINING);
-    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, "member_draining", "drains");
+    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, CEN_EVENT_MEMBER_DRAINING, "drains");
     ceni_member_watch_locked(member);
 }
 
@@ -255,14 +255,14 @@ void ceni_member_restore_locked(ceni_member *member)
     }
     ceni_wheel_cancel(&member->router->wheel, &member->ejection.timer);
     ceni_member_enter_locked(member, CEN_MEMBER_UP);
-    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, "member_up", "is up again");
+    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, CEN_EVENT_MEMBER_UP, "is up again");
 }
 
 void ceni_member_remove_locked(ceni_member *member)
 {
     cen_router *router = member->router;
     go_down_locked(member, CEN_LEVEL_DETAIL);
-    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, "member_removed", "was removed");
+    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, CEN_EVENT_MEMBER_REMOVED, "was removed");
     member->removed = true;
     ceni_list_remove(&member->link);
     ceni_list_push_back(&router->zombies, &member->link);
@@ -437,7 +437,7 @@ cen_status cen_member_eject(cen_member *cell, int64_t ns)
         ceni_set_leave_locked(router, member);
         if (ceni_member_state(member) == CEN_MEMBER_UP) {
             ceni_member_enter_locked(member, CEN_MEMBER_EJECTED);
-            ceni_member_report_locked(member, CEN_LEVEL_WARNING, "member_ejected", "was ejected");
+            ceni_member_report_locked(member, CEN_LEVEL_WARNING, CEN_EVENT_MEMBER_EJECTED, "was ejected");
         }
         ceni_wheel_insert(&router->wheel, &member->ejection.timer,
                           ns == 0 || ns > INT64_MAX - now ? CENI_FOREVER : now + ns);

@@ -47,10 +47,10 @@ bool ceni_member_unwatch_locked(ceni_member *member);
 /* ---- tell.c ----------------------------------------------------------------------- */
 
 /* Writes into the events of the process what became of the member; with its cause, if it is a warning and has one. */
-void ceni_member_report_locked(const ceni_member *member, cen_event_level level, const char *what, const char *is);
+void ceni_member_report_locked(const ceni_member *member, cen_event_level level, cen_event_kind kind, const char *is);
 
 /* The same of the router, at most once a second: *told is when it last was. */
-void ceni_router_complain_locked(cen_router *router, int64_t *told, const char *what, int64_t value, const char *is);
+void ceni_router_complain_locked(cen_router *router, int64_t *told, cen_event_kind kind, int64_t value, const char *is);
 
 /* The member's state is to be told. */
 void ceni_member_event_locked(ceni_member *member);

@@ -18,23 +18,34 @@ static const int64_t COMPLAINTS_APART_NS = 1000000000;
 
 /* ---- The events of the process ------------------------------------------------------------ */
 
-void ceni_member_report_locked(const ceni_member *member, cen_event_level level, const char *what, const char *is)
+void ceni_member_report_locked(const ceni_member *member, cen_event_level level, cen_event_kind kind, const char *is)
 {
     char text[CEN_ERROR_TEXT_SIZE];
     bool blamed = level >= CEN_LEVEL_WARNING && member->cause.status != CEN_OK && member->cause.text[0];
     snprintf(text, sizeof text, "member %s of router %s %s%s%.200s", member->name, member->router->name, is,
              blamed ? ": " : "", blamed ? member->cause.text : "");
-    ceni_event_emit(level, what, &member->router->entry, 0, text);
+    ceni_occurrence what = {.level = level, .kind = kind, .of = &member->router->entry, .part = member->name};
+    if (blamed) {
+        what.status = member->cause.status;
+        what.code = member->cause.code;
+        what.cause = member->cause.cause;
+    }
+    ceni_event_write(&what, text);
 }
 
-void ceni_router_complain_locked(cen_router *router, int64_t *told, const char *what, int64_t value, const char *is)
+void ceni_router_complain_locked(cen_router *router, int64_t *told, cen_event_kind kind, int64_t value, const char *is)
 {
     int64_t now = ceni_runtime_now(router->runtime);
     if (*told && now - *told < COMPLAINTS_APART_NS && !ceni_planted(router_tells_every_refusal)) return;
     *told = now;
     char text[CEN_ERROR_TEXT_SIZE];
     snprintf(text, sizeof text, "router %s %s", router->name, is);
-    ceni_event_emit(CEN_LEVEL_WARNING, what, &router->entry, value, text);
+    ceni_event_write(&(ceni_occurrence){.level = CEN_LEVEL_WARNING,
+                                        .kind = kind,
+                                        .of = &router->entry,
+                                        .value = value,
+                                        .cause = kind == CEN_EVENT_REFUSED ? CEN_CAUSE_QUEUE_FULL : CEN_CAUSE_NONE},
+                     text);
 }
 
 /* ---- The listener ------------------------------------------------------------------------- */

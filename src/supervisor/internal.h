@@ -283,9 +283,8 @@ void ceni_steward_run(cen_job *job);
 bool ceni_steward_call_locked(cen_supervisor *supervisor); /* true: post it when the mutex is dropped */
 void ceni_steward_post(cen_supervisor *supervisor);
 void ceni_steward_unlock(cen_supervisor *supervisor); /* calls the steward, unlocks, posts */
-void ceni_pool_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child_record *child,
-                            const cen_error *error);
-void ceni_pool_event_own_locked(ceni_out *out, cen_supervisor_event_kind kind, cen_supervisor *supervisor);
+void ceni_supervisor_event_locked(ceni_out *out, cen_event_kind kind, ceni_child_record *child, const cen_error *error);
+void ceni_supervisor_event_own_locked(ceni_out *out, cen_event_kind kind, cen_supervisor *supervisor);
 void ceni_out_post(ceni_out *out, cen_job *job);
 void ceni_supervisor_drop_hand_and_unlock(cen_supervisor *supervisor, bool is_lost);
 

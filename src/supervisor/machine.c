@@ -165,7 +165,7 @@ static void give_up(ceni_child_record *child, ceni_out *out)
         child->name, child->error.status != CEN_OK ? ": " : "", child->error.text);
     child->wanted = false;
     ceni_machine_stop_locked(supervisor, &error);
-    ceni_pool_event_own_locked(out, CEN_SUPERVISOR_GAVE_UP, supervisor);
+    ceni_supervisor_event_own_locked(out, CEN_EVENT_GAVE_UP, supervisor);
 }
 
 static void restart(ceni_child_record *child, int64_t ran_ns, ceni_out *out)
@@ -195,7 +195,7 @@ static void restart(ceni_child_record *child, int64_t ran_ns, ceni_out *out)
     }
     ceni_child_set_locked(child, CEN_CHILD_WAITING);
     ceni_child_due_locked(child, until);
-    ceni_pool_event_locked(out, CEN_SUPERVISOR_CHILD_WAITING, child, NULL);
+    ceni_supervisor_event_locked(out, CEN_EVENT_CHILD_WAITING, child, NULL);
 }
 
 /* It was not to end. ran_ns: -1 if its start has failed. */
@@ -267,10 +267,10 @@ static void finish(ceni_child_record *child, ceni_out *out)
     explain(child, tenure, &why);
     if (why.status != CEN_OK) child->error = why;
     count_end(supervisor, tenure);
-    if (tenure->abandoned) ceni_pool_event_locked(out, CEN_SUPERVISOR_CHILD_ABANDONED, child, NULL);
-    if (!was_to_end && ran_ns < 0) ceni_pool_event_locked(out, CEN_SUPERVISOR_CHILD_FAILED, child, &why);
+    if (tenure->abandoned) ceni_supervisor_event_locked(out, CEN_EVENT_CHILD_ABANDONED, child, NULL);
+    if (!was_to_end && ran_ns < 0) ceni_supervisor_event_locked(out, CEN_EVENT_CHILD_FAILED, child, &why);
     else if (!tenure->abandoned)
-        ceni_pool_event_locked(out, CEN_SUPERVISOR_CHILD_ENDED, child, why.status != CEN_OK ? &why : NULL);
+        ceni_supervisor_event_locked(out, CEN_EVENT_CHILD_ENDED, child, why.status != CEN_OK ? &why : NULL);
     child->previous = tenure->handle.number_;
     child->is_late = false;
     ceni_child_due_locked(child, 0);
@@ -305,7 +305,7 @@ bool ceni_machine_start_locked(ceni_child_record *child, ceni_out *out)
         cen_error why;
         ceni_error_set(&why, CEN_NO_MEMORY, 0, "there is no memory to start child \"%.200s\"", child->name);
         child->error = why;
-        ceni_pool_event_locked(out, CEN_SUPERVISOR_CHILD_FAILED, child, &why);
+        ceni_supervisor_event_locked(out, CEN_EVENT_CHILD_FAILED, child, &why);
         die(child, false, -1, &why, out);
         return true;
     }
@@ -326,7 +326,7 @@ static void runs(ceni_child_record *child, ceni_out *out)
     ceni_child_set_fresh_locked(child, false);
     supervisor->starts++;
     ceni_machine_patron_locked(child, NULL);
-    ceni_pool_event_locked(out, again ? CEN_SUPERVISOR_CHILD_RESTARTED : CEN_SUPERVISOR_CHILD_STARTED, child, NULL);
+    ceni_supervisor_event_locked(out, again ? CEN_EVENT_CHILD_RESTARTED : CEN_EVENT_CHILD_STARTED, child, NULL);
     ceni_child_note_locked(child);
 }
 
@@ -380,7 +380,7 @@ static void step_stopping(ceni_child_record *child, ceni_tenure *tenure, ceni_ou
     if (!child->options.kill_at_once) ceni_tenure_ask_locked(tenure, out);
     if (!supervisor->hurry && !is_due(child)) return;
     if (child->options.kill && !tenure->killed) {
-        ceni_pool_event_locked(out, CEN_SUPERVISOR_CHILD_KILLED, child, NULL);
+        ceni_supervisor_event_locked(out, CEN_EVENT_CHILD_KILLED, child, NULL);
         ceni_tenure_kill_locked(tenure, out);
         ceni_child_due_locked(child, after(now_of(supervisor), child->options.kill_ns));
         if (supervisor->hurry) ceni_child_note_locked(child);

@@ -121,7 +121,7 @@ static bool end(cen_supervisor *supervisor, ceni_out *out)
     bool is_held = supervisor->hands - supervisor->lost > 1 && !ceni_planted(supervisor_over_too_early);
     if (supervisor->over_told || is_held) return false; /* D3 in steward.c */
     supervisor->over_told = true;
-    ceni_pool_event_own_locked(out, CEN_SUPERVISOR_OVER, supervisor);
+    ceni_supervisor_event_own_locked(out, CEN_EVENT_OVER, supervisor);
     return true;
 }
 

@@ -89,57 +89,66 @@ static cen_supervisor_event *add_event(ceni_out *out, cen_supervisor_event event
 }
 
 /* How much it matters. An end that was asked for, or was normal, is none that anybody must see to. */
-static cen_event_level level_of(cen_supervisor_event_kind kind, bool failed)
+static cen_event_level level_of(cen_event_kind kind, bool failed)
 {
     switch (kind) {
-    case CEN_SUPERVISOR_CHILD_STARTED:
-    case CEN_SUPERVISOR_CHILD_WAITING: return CEN_LEVEL_DETAIL;
-    case CEN_SUPERVISOR_CHILD_ENDED: return failed ? CEN_LEVEL_WARNING : CEN_LEVEL_DETAIL;
-    case CEN_SUPERVISOR_CHILD_RESTARTED: return CEN_LEVEL_NOTICE;
-    case CEN_SUPERVISOR_CHILD_FAILED:
-    case CEN_SUPERVISOR_CHILD_KILLED:
-    case CEN_SUPERVISOR_CHILD_ABANDONED: return CEN_LEVEL_WARNING;
-    case CEN_SUPERVISOR_GAVE_UP: return CEN_LEVEL_ERROR;
-    case CEN_SUPERVISOR_OVER: break;
+    case CEN_EVENT_CHILD_STARTED:
+    case CEN_EVENT_CHILD_WAITING: return CEN_LEVEL_DETAIL;
+    case CEN_EVENT_CHILD_ENDED: return failed ? CEN_LEVEL_WARNING : CEN_LEVEL_DETAIL;
+    case CEN_EVENT_CHILD_RESTARTED: return CEN_LEVEL_NOTICE;
+    case CEN_EVENT_CHILD_FAILED:
+    case CEN_EVENT_CHILD_KILLED:
+    case CEN_EVENT_CHILD_ABANDONED: return CEN_LEVEL_WARNING;
+    case CEN_EVENT_GAVE_UP: return CEN_LEVEL_ERROR;
+    default: return CEN_LEVEL_NOTICE;
     }
-    return CEN_LEVEL_NOTICE;
+}
+
+/* What a text says of it. */
+static const char *words_of(cen_event_kind kind)
+{
+    switch (kind) {
+    case CEN_EVENT_CHILD_STARTED: return "has started";
+    case CEN_EVENT_CHILD_RESTARTED: return "was started again";
+    case CEN_EVENT_CHILD_FAILED: return "did not start";
+    case CEN_EVENT_CHILD_ENDED: return "has ended";
+    case CEN_EVENT_CHILD_WAITING: return "will be started again after a while";
+    case CEN_EVENT_CHILD_KILLED: return "is killed";
+    case CEN_EVENT_CHILD_ABANDONED: return "did not end in time";
+    case CEN_EVENT_GAVE_UP: return "gave up";
+    default: return "is over";
+    }
 }
 
 static const cen_error no_error = {.status = CEN_OK};
 
 /* Into the events of the process, whether there is a listener or not. */
-static void write_events(const cen_supervisor *supervisor, cen_supervisor_event_kind kind,
-                         const ceni_child_record *child, const cen_error *error)
+static void write_events(const cen_supervisor *supervisor, cen_event_kind kind, const ceni_child_record *child,
+                         const cen_error *error)
 {
-    static const struct {
-        const char *what, *is;
-    } words[] = {
-        [CEN_SUPERVISOR_CHILD_STARTED] = {"child_started", "has started"},
-        [CEN_SUPERVISOR_CHILD_RESTARTED] = {"child_restarted", "was started again"},
-        [CEN_SUPERVISOR_CHILD_FAILED] = {"child_failed", "did not start"},
-        [CEN_SUPERVISOR_CHILD_ENDED] = {"child_ended", "has ended"},
-        [CEN_SUPERVISOR_CHILD_WAITING] = {"child_waiting", "will be started again after a while"},
-        [CEN_SUPERVISOR_CHILD_KILLED] = {"child_killed", "is killed"},
-        [CEN_SUPERVISOR_CHILD_ABANDONED] = {"child_abandoned", "did not end in time"},
-        [CEN_SUPERVISOR_GAVE_UP] = {"gave_up", "gave up"},
-        [CEN_SUPERVISOR_OVER] = {"over", "is over"},
-    };
     char text[CEN_ERROR_TEXT_SIZE];
     bool failed = error->status != CEN_OK;
     bool named = failed && error->text[0];
-    int64_t value = child && kind == CEN_SUPERVISOR_CHILD_WAITING
+    int64_t value = child && kind == CEN_EVENT_CHILD_WAITING
                         ? child->moment - child->since
                         : (int64_t)(child ? child->restarts : supervisor->restarts);
     if (child)
         snprintf(text, sizeof text, "child \"%.60s\" of supervisor \"%s\" %s%s%.200s", child->name, supervisor->name,
-                 words[kind].is, named ? ": " : "", named ? error->text : "");
+                 words_of(kind), named ? ": " : "", named ? error->text : "");
     else if (named) snprintf(text, sizeof text, "%s", error->text);
-    else snprintf(text, sizeof text, "supervisor \"%s\" %s", supervisor->name, words[kind].is);
-    ceni_event_emit(level_of(kind, failed), words[kind].what, &supervisor->entry, value, text);
+    else snprintf(text, sizeof text, "supervisor \"%s\" %s", supervisor->name, words_of(kind));
+    ceni_occurrence what = {.level = level_of(kind, failed),
+                            .kind = kind,
+                            .of = &supervisor->entry,
+                            .part = child ? child->name : NULL,
+                            .value = value,
+                            .status = error->status,
+                            .code = error->code,
+                            .cause = error->cause};
+    ceni_event_write(&what, text);
 }
 
-void ceni_pool_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_child_record *child,
-                            const cen_error *error)
+void ceni_supervisor_event_locked(ceni_out *out, cen_event_kind kind, ceni_child_record *child, const cen_error *error)
 {
     if (child->supervisor->listener || !ceni_planted(supervisor_tells_its_listener_only))
         write_events(child->supervisor, kind, child, error ? error : &no_error);
@@ -152,12 +161,12 @@ void ceni_pool_event_locked(ceni_out *out, cen_supervisor_event_kind kind, ceni_
                       .kind = kind, .supervisor = child->supervisor, .name = child->name, .restarts = child->restarts},
                   error);
     if (child->tenure) event->child = child->tenure->handle;
-    if (kind == CEN_SUPERVISOR_CHILD_WAITING) event->wait_ns = child->moment - child->since;
+    if (kind == CEN_EVENT_CHILD_WAITING) event->wait_ns = child->moment - child->since;
 }
 
-void ceni_pool_event_own_locked(ceni_out *out, cen_supervisor_event_kind kind, cen_supervisor *supervisor)
+void ceni_supervisor_event_own_locked(ceni_out *out, cen_event_kind kind, cen_supervisor *supervisor)
 {
-    write_events(supervisor, kind, NULL, kind == CEN_SUPERVISOR_GAVE_UP ? &supervisor->error : &no_error);
+    write_events(supervisor, kind, NULL, kind == CEN_EVENT_GAVE_UP ? &supervisor->error : &no_error);
     if (!supervisor->listener) return;
     cen_supervisor_event event = {
         .kind = kind, .supervisor = supervisor, .name = supervisor->name, .restarts = supervisor->restarts};

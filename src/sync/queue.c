@@ -354,7 +354,7 @@ cen_status cen_queue_close(cen_queue *queue)
     else if (queue->form == CENI_FORM_BLOCKS) first = ceni_queue_blocks_close(&queue->blocks);
     else first = shut_under_lock(queue);
     if (!first) return CEN_CLOSED;
-    ceni_event_emit(CEN_LEVEL_DETAIL, "closed", &queue->entry, 0, NULL);
+    ceni_event_emit(CEN_LEVEL_DETAIL, CEN_EVENT_CLOSED, &queue->entry, 0, NULL);
     if (ceni_planted(close_calls_nobody)) return CEN_OK;
     ceni_waitlist_send_away(&queue->pushes);
     ceni_waitlist_send_away(&queue->pops);

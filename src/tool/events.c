@@ -49,30 +49,30 @@ static int rank_of(const char *level)
     return CEN_LEVEL_NOTICE;
 }
 
-static void print_plain(json_t *events)
+static void print_plain(json_t *event)
 {
     static const ink inks[] = {INK_FAINT, INK_FAINT, INK_PLAIN, INK_WARN, INK_BAD};
     char clock[32], line[VIEW_ROOM], clean[VIEW_ROOM];
-    int64_t when = model_number(events, "time_ns");
+    int64_t when = model_number(event, "time_ns");
     time_t seconds = (time_t)(when / SECOND_NS);
     struct tm tm;
-    const char *level = model_text(events, "level"), *kind = model_text(events, "kind"),
-               *name = model_text(events, "name");
-    const char *text = model_text(events, "text");
+    const char *level = model_text(event, "level"), *kind = model_text(event, "component_kind"),
+               *name = model_text(event, "component_name");
+    const char *text = model_text(event, "text");
     bool named = *name && !strstr(text, name); /* most texts name whom they are about */
     if (!localtime_r(&seconds, &tm) || strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &tm) == 0) clock[0] = 0;
     snprintf(line, sizeof line, "%s.%03d %-7.16s %-16.24s %s%s%s%s%s", clock, (int)(when / 1000000 % 1000), level,
-             model_text(events, "what"), named ? kind : "", named && *kind ? " " : "", named ? name : "",
+             model_text(event, "what"), named ? kind : "", named && *kind ? " " : "", named ? name : "",
              named ? ": " : "", text);
     view_clean(clean, sizeof clean, line, false);
     printf("%s%s%s\n", terminal_ink(stdout, inks[rank_of(level) - 1]), clean, terminal_ink(stdout, INK_PLAIN));
 }
 
-static void print_events(const settings *s, json_t *events)
+static void print_event(const settings *s, json_t *event)
 {
-    char *text = s->json ? json_dumps(events, JSON_COMPACT) : NULL;
+    char *text = s->json ? json_dumps(event, JSON_COMPACT) : NULL;
     if (text) printf("%s\n", text);
-    else print_plain(events);
+    else print_plain(event);
     free(text);
 }
 
@@ -80,14 +80,14 @@ static void print_events(const settings *s, json_t *events)
 static void print_all(const settings *s, json_t *all, int64_t last)
 {
     size_t i, skip = 0, wanted = 0;
-    json_t *events;
-    json_array_foreach(all, i, events) wanted += rank_of(model_text(events, "level")) > s->level;
+    json_t *event;
+    json_array_foreach(all, i, event) wanted += rank_of(model_text(event, "level")) > s->level;
     if (last > 0 && wanted > (size_t)last) skip = wanted - (size_t)last;
-    json_array_foreach(all, i, events)
+    json_array_foreach(all, i, event)
     {
-        if (rank_of(model_text(events, "level")) <= s->level) continue;
+        if (rank_of(model_text(event, "level")) <= s->level) continue;
         if (skip > 0) skip--;
-        else print_events(s, events);
+        else print_event(s, event);
     }
     fflush(stdout);
 }
@@ -192,14 +192,21 @@ static int tell_of_process(const command *self, const settings *s, const char *t
 /* ---- Of a file -------------------------------------------------------------------------------------- */
 
 /* The texts of a file are whatever the process wrote, cut where its room ended. */
-static void keep(void *argument, const cen_event *events)
+static void keep(void *argument, const cen_event *event)
 {
-    json_array_append_new(argument, json_pack("{s:I, s:I, s:s, s:I, s:o, s:o, s:o, s:I, s:o}", "number",
-                                              (json_int_t)events->number, "time_ns", (json_int_t)events->time_ns,
-                                              "level", cen_event_level_name(events->level), "component",
-                                              (json_int_t)events->component, "kind", text_as_json(events->kind), "name",
-                                              text_as_json(events->name), "what", text_as_json(events->what), "value",
-                                              (json_int_t)events->value, "text", text_as_json(events->text)));
+    json_t *shown = json_pack("{s:I, s:I, s:s, s:s, s:o, s:I, s:o, s:o, s:o}", "number", (json_int_t)event->number,
+                              "time_ns", (json_int_t)event->time_ns, "level", cen_event_level_name(event->level),
+                              "kind", cen_event_kind_name(event->kind), "what", text_as_json(event->what), "component",
+                              (json_int_t)event->component, "component_kind", text_as_json(event->component_kind),
+                              "component_name", text_as_json(event->component_name), "part", text_as_json(event->part));
+    json_t *more = json_pack("{s:I, s:o, s:o, s:I, s:I, s:s, s:i, s:s, s:o}", "holder", (json_int_t)event->holder,
+                             "where", text_as_json(event->where), "given_where", text_as_json(event->given_where),
+                             "held_ns", (json_int_t)event->held_ns, "value", (json_int_t)event->value, "status",
+                             cen_status_name(event->status), "code", event->code, "cause", cen_cause_name(event->cause),
+                             "text", text_as_json(event->text));
+    if (shown && more) json_object_update(shown, more);
+    json_decref(more);
+    json_array_append_new(argument, shown);
 }
 
 static int tell_of_file(const command *self, const settings *s, const char *path)
@@ -222,7 +229,7 @@ static int tell_of_file(const command *self, const settings *s, const char *path
     if (status == CEN_ABSENT)
         return command_fail(
             self, EXIT_UNREACHABLE,
-            "There is no events in %.200s: it is neither a file of cen_events_persist nor a core file with events.",
+            "There are no events in %.200s: it is neither a file of cen_events_persist nor a core file with events.",
             path);
     return status == CEN_OK ? EXIT_DONE : command_fail(self, EXIT_UNREACHABLE, "%s", words_of_error(error.text));
 }

@@ -42,10 +42,10 @@ static bool advise_on_failure(run_report *self)
 static void last_refusal(char *out, size_t room)
 {
     cen_event_cursor at = {0};
-    cen_event events;
+    cen_event event;
     out[0] = 0;
-    while (cen_events_read(&at, &events) == CEN_OK)
-        if (strcmp(events.what, "open_failed") == 0) snprintf(out, room, " The last: %s", events.text);
+    while (cen_events_read(&at, &event) == CEN_OK)
+        if (event.kind == CEN_EVENT_OPEN_FAILED) snprintf(out, room, " The last: %.380s", event.text);
 }
 
 /* Clients waited because the pool could not become as large as it may: neither a larger one nor more clients help. */

@@ -207,28 +207,28 @@ static int rank_of_level(const char *level)
     return VIEW_NOTICE;
 }
 
-static bool add_events(view_table *table, json_t *events)
+static bool add_event(view_table *table, json_t *event)
 {
     static const view_style styles[VIEW_LEVELS] = {STYLE_DIM, STYLE_DIM, STYLE_PLAIN, STYLE_WARN, STYLE_BAD};
     char key[80], clock[16], text[32];
-    int64_t when = model_number(events, "time_ns");
+    int64_t when = model_number(event, "time_ns");
     time_t seconds = (time_t)(when / 1000000000);
     struct tm tm;
-    const char *level = model_text(events, "level");
+    const char *level = model_text(event, "level");
     view_style style = styles[rank_of_level(level)];
-    snprintf(key, sizeof key, "events %lld %s", (long long)model_number(events, "number"),
+    snprintf(key, sizeof key, "event %lld %s", (long long)model_number(event, "number"),
              rank_of_level(level) == 0 ? "trace" : "");
-    view_row *row = view_add(table, key, (uint64_t)model_number(events, "component"), events);
+    view_row *row = view_add(table, key, (uint64_t)model_number(event, "component"), event);
     if (!row) return false;
     if (!localtime_r(&seconds, &tm) || strftime(clock, sizeof clock, "%H:%M:%S", &tm) == 0)
         snprintf(clock, sizeof clock, "?");
     snprintf(text, sizeof text, "%s.%03d", clock, (int)(when / 1000000 % 1000));
     view_number_cell(row, 0, STYLE_DIM, (double)when, text);
     view_number_cell(row, VIEW_LEVEL_COLUMN, style, rank_of_level(level), view_level_names[rank_of_level(level)]);
-    view_text_cell(row, 2, STYLE_DIM, model_text(events, "kind"));
-    view_text_cell(row, 3, STYLE_BOLD, model_text(events, "name"));
-    view_text_cell(row, 4, style, model_text(events, "what"));
-    view_text_cell(row, 5, STYLE_PLAIN, model_text(events, "text"));
+    view_text_cell(row, 2, STYLE_DIM, model_text(event, "component_kind"));
+    view_text_cell(row, 3, STYLE_BOLD, model_text(event, "component_name"));
+    view_text_cell(row, 4, style, model_text(event, "what"));
+    view_text_cell(row, 5, STYLE_PLAIN, model_text(event, "text"));
     return true;
 }
 
@@ -239,7 +239,7 @@ static bool add_events(view_table *table, json_t *events)
 static void fill_events(view_table *table, json_t *events)
 {
     for (size_t i = json_array_size(events); i-- > 0;) /* the newest is seen first */
-        if (!add_events(table, json_array_get(events, i))) return;
+        if (!add_event(table, json_array_get(events, i))) return;
 }
 
 static void fill_nodes(view_table *table, const model_node *nodes, size_t count)

@@ -41,7 +41,7 @@ enum {
 };
 
 typedef struct found_event {
-    cen_event events;
+    cen_event event;
     ceni_ring_tag tag;
 } found_event;
 
@@ -89,8 +89,8 @@ static void collect(search *s, const ceni_ring *ring, const ceni_ring *again)
     for (uint32_t place = 0; place < ceni_ring_places(ring) && s->count < EVENTS_MOST; place++) {
         cen_event later;
         found_event *event = &s->events[s->count];
-        if (!ceni_ring_look(ring, place, &event->events)) continue;
-        bool same = ceni_ring_look(again, place, &later) && later.number == event->events.number;
+        if (!ceni_ring_look(ring, place, &event->event)) continue;
+        bool same = ceni_ring_look(again, place, &later) && later.number == event->event.number;
         if (!same && !ceni_planted(events_of_file_looks_once)) continue;
         event->tag = tag;
         s->count++;
@@ -166,7 +166,7 @@ static int compare_events(const void *left, const void *right)
 {
     const found_event *a = left, *b = right;
     int tags = compare_tags(&a->tag, &b->tag);
-    return tags ? tags : (a->events.number > b->events.number) - (a->events.number < b->events.number);
+    return tags ? tags : (a->event.number > b->event.number) - (a->event.number < b->event.number);
 }
 
 /* Sorts by process, stream and number; keeps one of each. */
@@ -197,21 +197,20 @@ static size_t find_runs(const search *s, run runs[STREAMS_MOST])
 }
 
 /* Of all streams the earliest, one after the other. */
-static void show_all(const search *s, void (*show)(void *argument, const cen_event *events), void *argument)
+static void show_all(const search *s, void (*show)(void *argument, const cen_event *event), void *argument)
 {
     run runs[STREAMS_MOST];
     size_t count = find_runs(s, runs);
     for (;;) {
         run *earliest = NULL;
         for (run *r = runs; r < runs + count; r++)
-            if (r->next < r->end && (!earliest || r->next->events.time_ns < earliest->next->events.time_ns))
-                earliest = r;
+            if (r->next < r->end && (!earliest || r->next->event.time_ns < earliest->next->event.time_ns)) earliest = r;
         if (!earliest) return;
-        show(argument, &earliest->next++->events);
+        show(argument, &earliest->next++->event);
     }
 }
 
-cen_status ceni_dump_show(const ceni_dump *dump, void (*show)(void *argument, const cen_event *events), void *argument)
+cen_status ceni_dump_show(const ceni_dump *dump, void (*show)(void *argument, const cen_event *event), void *argument)
 {
     search s = {.dump = dump, .block = ceni_alloc(NULL, BLOCK, CENI_CACHE_LINE)};
     cen_status status = s.block ? search_all(&s) : CEN_NO_MEMORY;
@@ -245,7 +244,7 @@ static cen_status unreadable(cen_error *error, const char *path, int code)
     return ceni_error_set(error, CEN_SYSTEM, code, "cen_events_read_file: %s cannot be read: %m", path);
 }
 
-cen_status cen_events_read_file(const char *path, void (*show)(void *argument, const cen_event *events), void *argument,
+cen_status cen_events_read_file(const char *path, void (*show)(void *argument, const cen_event *event), void *argument,
                                 cen_error *error)
 {
     if (!path || !show)
@@ -258,7 +257,7 @@ cen_status cen_events_read_file(const char *path, void (*show)(void *argument, c
     if (status == CEN_SYSTEM) return unreadable(error, path, source.code);
     if (status == CEN_ABSENT)
         return ceni_error_set(error, status, 0,
-                              "cen_events_read_file: there is no events in %s: it is no file of events, and no core "
+                              "cen_events_read_file: there are no events in %s: it is no file of events, and no core "
                               "file of a process with cenote",
                               path);
     if (status == CEN_NO_MEMORY)

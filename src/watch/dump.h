@@ -16,6 +16,6 @@ typedef struct ceni_dump {
 
 /* Calls show for all events in there, oldest first. Errors: ABSENT (there is no ring), NO_MEMORY, what read answers; nothing was
  * shown then. */
-cen_status ceni_dump_show(const ceni_dump *dump, void (*show)(void *argument, const cen_event *events), void *argument);
+cen_status ceni_dump_show(const ceni_dump *dump, void (*show)(void *argument, const cen_event *event), void *argument);
 
 #endif

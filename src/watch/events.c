@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process' events, as a program reads and writes them. */
+/* The process' events, as a program reads them. */
 #include <cenote/events.h>
 
 #include "record/events.h"
@@ -7,7 +7,7 @@
 
 /* ---- Reading ---------------------------------------------------------------- */
 
-/* A ring whose next events is not taken keeps its cursor, and is looked at again the next time: what is overwritten until then is
+/* A ring whose next event is not taken keeps its cursor, and is looked at again the next time: what is overwritten until then is
  * counted then. One that has none keeps what it has passed over. */
 bool ceni_events_next(ceni_cursor at[CENI_STREAMS], bool traces, cen_event *out)
 {
@@ -26,10 +26,10 @@ cen_status cen_events_read(cen_event_cursor *cursor, cen_event *out)
 {
     if (!cursor || !out) return CEN_INVALID;
     ceni_cursor at[CENI_STREAMS] = {{cursor->next, cursor->missed}, {cursor->next_trace, cursor->missed_trace}};
-    cen_event events;
-    bool found = ceni_events_next(at, true, &events);
+    cen_event event;
+    bool found = ceni_events_next(at, true, &event);
     *cursor = (cen_event_cursor){at[CENI_LIFE].next, at[CENI_LIFE].missed, at[CENI_TRACE].next, at[CENI_TRACE].missed};
-    if (found) *out = events;
+    if (found) *out = event;
     return found ? CEN_OK : CEN_EMPTY;
 }
 
@@ -38,12 +38,7 @@ uint64_t cen_events_total(void)
     return ceni_events_begun(CENI_LIFE);
 }
 
-/* ---- Writing ----------------------------------------------------------------- */
-
-void cen_event_emit(cen_event_level level, const char *what, const char *text)
-{
-    ceni_event_emit(level, what, NULL, 0, text);
-}
+/* ---- Words ------------------------------------------------------------------- */
 
 const char *cen_event_level_name(cen_event_level level)
 {

@@ -51,7 +51,7 @@ enum { PATIENCE = 100 }; /* looks at an event that is being written, at the end 
 
 typedef struct teller {
     /* fixed before its thread starts */
-    void (*listener)(void *argument, const cen_event *events, uint64_t missed);
+    void (*listener)(void *argument, const cen_event *event, uint64_t missed);
     void *argument;
     cen_event_level least;
     /* the thread's own */
@@ -83,12 +83,12 @@ static bool ending(teller *t)
 }
 
 /* False: this is a child that the listener has forked, and no teller. */
-static bool tell(teller *t, const cen_event *events)
+static bool tell(teller *t, const cen_event *event)
 {
-    if (events->level < t->least) return true;
+    if (event->level < t->least) return true;
     uint64_t missed = t->at[CENI_LIFE].missed + t->at[CENI_TRACE].missed, epoch = ceni_fork_epoch();
     ceni_rank_expect_none("the listener of events");
-    t->listener(t->argument, events, missed - t->told_missed);
+    t->listener(t->argument, event, missed - t->told_missed);
     if (ceni_fork_epoch() != epoch) return false;
     t->told_missed = missed;
     return true;
@@ -102,17 +102,17 @@ static bool traces(const teller *t)
 /* Tells until it is to end. False: as tell. */
 static bool tell_all(teller *t)
 {
-    cen_event events;
+    cen_event event;
     while (!ending(t)) {
-        bool found = ceni_events_next(t->at, traces(t), &events);
+        bool found = ceni_events_next(t->at, traces(t), &event);
         if (!found) {
             ceni_events_lie_down(traces(t));
             /* Who writes from here on sees the sleeper; what was written before is seen now. */
-            found = !ceni_planted(events_sleeps_without_look) && ceni_events_next(t->at, traces(t), &events);
+            found = !ceni_planted(events_sleeps_without_look) && ceni_events_next(t->at, traces(t), &event);
             if (found || ending(t)) ceni_events_get_up();
             else ceni_events_sleep();
         }
-        if (found && !tell(t, &events)) return false;
+        if (found && !tell(t, &event)) return false;
     }
     return true;
 }
@@ -132,12 +132,12 @@ static void pass_over(teller *t)
 /* Tells what there was when it was asked to end, and maybe a little of what has come since. */
 static void tell_the_rest(teller *t)
 {
-    cen_event events;
+    cen_event event;
     int looks = 0;
     if (!traces(t)) t->until[CENI_TRACE] = 0;
     while (behind(t, CENI_LIFE) || behind(t, CENI_TRACE)) {
-        if (ceni_events_next(t->at, traces(t), &events)) {
-            if (!tell(t, &events)) return;
+        if (ceni_events_next(t->at, traces(t), &event)) {
+            if (!tell(t, &event)) return;
             looks = 0;
         } else if (looks++ < PATIENCE) {
             ceni_thread_yield();
@@ -200,7 +200,7 @@ static void fresh(void)
 }
 
 cen_status cen_events_listen(cen_event_level least,
-                             void (*listener)(void *argument, const cen_event *events, uint64_t missed), void *argument,
+                             void (*listener)(void *argument, const cen_event *event, uint64_t missed), void *argument,
                              cen_error *error)
 {
     if (listener && (least < CEN_LEVEL_TRACE || least > CEN_LEVEL_ERROR))

@@ -5,7 +5,7 @@
 
 #include "record/events.h"
 
-/* Copies out the next events of those at the cursors, one for each ring, the earlier one by its time, and moves on. Traces are left
+/* Copies out the next event of those at the cursors, one for each ring, the earlier one by its time, and moves on. Traces are left
  * alone unless they are wanted. False: there is none now. */
 bool ceni_events_next(ceni_cursor at[CENI_STREAMS], bool traces, cen_event *out);
 

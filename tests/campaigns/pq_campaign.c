@@ -107,8 +107,9 @@ struct openings {
     _Atomic uint32_t most, probes;
 };
 
-static void hear(void *argument, const cen_pool_event *event)
+static void hear(void *argument, const cen_event *event, uint64_t missed)
 {
+    (void)missed;
     openings *self = argument;
     if (event->kind == CEN_EVENT_OPEN_FAILED) atomic_fetch_add(&self->failed, 1);
     if (event->kind == CEN_EVENT_BREAKER_OPENED) atomic_store(&self->was_open, true);

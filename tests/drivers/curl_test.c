@@ -397,8 +397,9 @@ struct heard {
     atomic_int locked, refused, told;
 };
 
-static void on_event(void *argument, const cen_pool_event *event)
+static void on_event(void *argument, const cen_event *event, uint64_t missed)
 {
+    (void)missed;
     struct heard *heard = argument;
     if (event->kind != CEN_EVENT_OPEN_FAILED) return;
     if (strstr(event->text, "the vault is locked")) heard->locked++;

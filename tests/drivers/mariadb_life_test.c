@@ -469,8 +469,9 @@ static void *keep_one(void *pool)
     return NULL;
 }
 
-static void ignore(void *argument, const cen_pool_event *event)
+static void ignore(void *argument, const cen_event *event, uint64_t missed)
 {
+    (void)missed;
     (void)argument, (void)event;
 }
 
@@ -671,9 +672,10 @@ static void *poll_on(void *poller)
     return NULL;
 }
 
-static void keep_status(void *unused, const cen_pool_event *event)
+static void keep_status(void *unused, const cen_event *event, uint64_t missed)
 {
     (void)unused;
+    (void)missed;
     if (event->kind == CEN_EVENT_RESET_FAILED) reset_status = event->status;
 }
 

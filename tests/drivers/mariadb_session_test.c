@@ -571,9 +571,10 @@ TEST(a_test_that_nobody_answers_fails_in_its_time)
 static char left[CEN_ERROR_TEXT_SIZE];
 static unsigned left_count;
 
-static void on_left_open(void *argument, const cen_pool_event *event)
+static void on_left_open(void *argument, const cen_event *event, uint64_t missed)
 {
     (void)argument;
+    (void)missed;
     if (event->kind != CEN_EVENT_LEFT_OPEN) return;
     snprintf(left, sizeof left, "%s", event->text);
     left_count++;

@@ -85,9 +85,10 @@ BOTH(a_query_that_was_left_running_is_cancelled)
     place_close(pool);
 }
 
-static void tell(void *argument, const cen_pool_event *event)
+static void tell(void *argument, const cen_event *event, uint64_t missed)
 {
     (void)argument;
+    (void)missed;
     if (event->kind == CEN_EVENT_RESET_FAILED || event->kind == CEN_EVENT_CLOSED) printf("     %s\n", event->text);
 }
 

@@ -272,9 +272,10 @@ TEST_BOTH_WAYS(with_rollback_alone_settings_stay)
 static char told[4][CEN_ERROR_TEXT_SIZE];
 static unsigned tellings;
 
-static void on_event(void *argument, const cen_pool_event *event)
+static void on_event(void *argument, const cen_event *event, uint64_t missed)
 {
     (void)argument;
+    (void)missed;
     if (event->kind == CEN_EVENT_LEFT_OPEN && tellings < 4)
         snprintf(told[tellings++], sizeof told[0], "%s", event->text);
 }

@@ -262,9 +262,10 @@ TEST(a_child_of_a_fork_is_refused_by_both)
 static char left[CEN_ERROR_TEXT_SIZE];
 static atomic_uint left_count;
 
-static void on_left_open(void *argument, const cen_pool_event *event)
+static void on_left_open(void *argument, const cen_event *event, uint64_t missed)
 {
     (void)argument;
+    (void)missed;
     if (event->kind != CEN_EVENT_LEFT_OPEN) return;
     snprintf(left, sizeof left, "%s", event->text);
     left_count++;

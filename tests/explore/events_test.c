@@ -12,10 +12,10 @@
 static _Atomic uint32_t told; /* by the listener; a futex */
 static _Atomic uint64_t told_missed;
 
-static void count(void *argument, const cen_event *events, uint64_t missed)
+static void count(void *argument, const cen_event *event, uint64_t missed)
 {
     (void)argument;
-    (void)events;
+    (void)event;
     ceni_add_relaxed(&told_missed, missed);
     ceni_add_seq_cst(&told, 1);
     ceni_futex_wake(&told, 1);
@@ -53,10 +53,10 @@ static ceni_cursor reader;
 static void await_events(void *argument)
 {
     bool traces = argument != NULL;
-    cen_event events;
+    cen_event event;
     for (;;) {
         ceni_events_lie_down(traces);
-        if (ceni_events_take(traces ? CENI_TRACE : CENI_LIFE, &reader, &events) == CEN_OK) break;
+        if (ceni_events_take(traces ? CENI_TRACE : CENI_LIFE, &reader, &event) == CEN_OK) break;
         ceni_events_sleep();
     }
     ceni_events_get_up();
@@ -85,11 +85,11 @@ EXPLORE(one_who_sleeps_for_traces_is_woken_by_them, 3)
 /* The first writer of a place may be overtaken by a whole round: then its event is dropped, and who waits for it is told so. */
 static void await_all(void *argument)
 {
-    cen_event events;
+    cen_event event;
     uint64_t until = (uint64_t)(uintptr_t)argument;
     while (reader.next < until) {
         ceni_events_lie_down(false);
-        if (ceni_events_take(CENI_LIFE, &reader, &events) != CEN_OK && reader.next < until) ceni_events_sleep();
+        if (ceni_events_take(CENI_LIFE, &reader, &event) != CEN_OK && reader.next < until) ceni_events_sleep();
     }
     ceni_events_get_up();
 }
@@ -128,9 +128,9 @@ EXPLORE(events_that_is_written_while_the_rings_move_is_read_or_counted, 3)
     join(mover);
     tell(NULL);
     ceni_cursor at = {0};
-    cen_event events;
+    cen_event event;
     uint64_t read = 0;
-    while (ceni_events_take(CENI_LIFE, &at, &events) == CEN_OK) read++;
+    while (ceni_events_take(CENI_LIFE, &at, &event) == CEN_OK) read++;
     expect_equal(at.next, 3);
     expect_equal(read + at.missed, 3);
     expect(at.missed <= 1);

@@ -390,8 +390,9 @@ static const cen_driver_calls closing_later_calls = {.size = sizeof closing_late
                                                      .open_async = begin_open,
                                                      .close_async = close_at_once};
 
-static void hear_nothing(void *unused, const cen_pool_event *event)
+static void hear_nothing(void *unused, const cen_event *event, uint64_t missed)
 {
+    (void)missed;
     (void)unused, (void)event;
 }
 

@@ -494,8 +494,9 @@ static const model_op ops[] = {
     {"set_limits", 3, 256, 24, set_limits, NULL},
 };
 
-static void ignore(void *unused, const cen_pool_event *event)
+static void ignore(void *unused, const cen_event *event, uint64_t missed)
 {
+    (void)missed;
     (void)unused, (void)event; /* leaks are printed if nobody listens */
 }
 

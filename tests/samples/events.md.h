@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
 #include "given.h"
 
-void show(const cen_event *events);
+void show(const cen_event *event);

@@ -69,7 +69,7 @@ static void stop(void *argument, cen_child child)
 static void listen(void *argument, const cen_supervisor_event *event)
 {
     (void)argument;
-    if (event->kind != CEN_SUPERVISOR_CHILD_ENDED && event->kind != CEN_SUPERVISOR_CHILD_FAILED) return;
+    if (event->kind != CEN_EVENT_CHILD_ENDED && event->kind != CEN_EVENT_CHILD_FAILED) return;
     place *self = &places[event->name[0] - 'a'];
     if (ceni_load_seq_cst(&self->alive)) die(self);
 }

@@ -319,11 +319,11 @@ static void watch(void *unused)
 {
     watcher self = {.histogram = calloc(1, sizeof *self.histogram)};
     cen_event_cursor at = {0};
-    cen_event events;
+    cen_event event;
     (void)unused;
     while (!ceni_load_seq_cst(&over)) {
         cen_components_each(watch_one, &self);
-        while (cen_events_read(&at, &events) == CEN_OK) ceni_add_seq_cst(&heard, 1);
+        while (cen_events_read(&at, &event) == CEN_OK) ceni_add_seq_cst(&heard, 1);
     }
     ceni_add_seq_cst(&seen, self.components);
     ceni_add_seq_cst(&drawn, self.drawn);

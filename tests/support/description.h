@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a component tells of itself, for tests: its description as values under paths, its metrics by name, and the events.
+ * What a component tells of itself, for tests: its description as values under paths, its metrics by name, and the event.
  *
  *     description s;
  *     description_take(&s, "supervisor", "store", 100);            the component of that kind and name; there must be one
@@ -330,7 +330,7 @@ static inline bool histogram_of(const char *kind, const char *name, const char *
 
 /* ---- Events -------------------------------------------------------------------------------------------- */
 
-/* In a world events is written only from here on. */
+/* In a world events are written only from here on. */
 static inline void events_begin(void)
 {
 #ifdef CENI_WATCHED
@@ -340,7 +340,7 @@ static inline void events_begin(void)
 
 enum { DESCRIPTION_EVENTS = 512 };
 
-/* What was read so far: in a world the ring has four places only, and is to be read after every few events. */
+/* What was read so far: in a world the ring has four places only, and is to be read after every few event. */
 typedef struct description_heard {
     cen_event_cursor at;
     cen_event all[DESCRIPTION_EVENTS];
@@ -363,7 +363,7 @@ static inline unsigned events_of(const char *kind, const char *what, cen_event *
     const description_heard *heard = events_hear();
     unsigned count = 0;
     for (unsigned i = 0; i < heard->count; i++) {
-        if (strcmp(heard->all[i].kind, kind) != 0 || strcmp(heard->all[i].what, what) != 0) continue;
+        if (strcmp(heard->all[i].component_kind, kind) != 0 || strcmp(heard->all[i].what, what) != 0) continue;
         count++;
         if (last) *last = heard->all[i];
     }
@@ -373,16 +373,16 @@ static inline unsigned events_of(const char *kind, const char *what, cen_event *
 /* There is just one such, of this level, with this text in its text. */
 static inline void expect_event(const char *kind, const char *what, cen_event_level level, const char *part)
 {
-    cen_event events = {.text = ""};
-    unsigned count = events_of(kind, what, &events);
+    cen_event event = {.text = ""};
+    unsigned count = events_of(kind, what, &event);
     if (count != 1)
         test_fail(__FILE__, __LINE__, "there are %u events \"%s\" of a %s, expected one", count, what, kind);
-    if (events.level != level)
-        test_fail(__FILE__, __LINE__, "\"%s\" is told as %s, expected %s", what, cen_event_level_name(events.level),
+    if (event.level != level)
+        test_fail(__FILE__, __LINE__, "\"%s\" is told as %s, expected %s", what, cen_event_level_name(event.level),
                   cen_event_level_name(level));
-    if (!strstr(events.text, part))
-        test_fail(__FILE__, __LINE__, "\"%s\" says \"%s\", which lacks \"%s\"", what, events.text, part);
-    expect(events.component != 0);
+    if (!strstr(event.text, part))
+        test_fail(__FILE__, __LINE__, "\"%s\" says \"%s\", which lacks \"%s\"", what, event.text, part);
+    expect(event.component != 0);
 }
 
 #endif

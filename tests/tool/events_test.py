@@ -58,8 +58,8 @@ def the_last_few_are_the_last(w):
 def json_is_one_object_a_line(w):
     answer = w.tool("events", "--json", "-l", "notice", w.pid)
     events = [json.loads(line) for line in answer.out.strip().split("\n")]
-    paused = [event for event in events if event["what"] == "paused" and event["name"] == "reports"]
-    expect(paused and paused[0]["kind"] == "pool" and paused[0]["level"] == "notice" and paused[0]["time_ns"] > 0, f"not among {events[-5:]}")
+    paused = [event for event in events if event["what"] == "paused" and event["component_name"] == "reports"]
+    expect(paused and paused[0]["kind"] == "paused" and paused[0]["component_kind"] == "pool" and paused[0]["level"] == "notice" and paused[0]["time_ns"] > 0, f"not among {events[-5:]}")
 
 
 @test
@@ -159,7 +159,7 @@ def a_file_without_events_and_no_file_are_said(w):
     with open(w.place.file("nothing"), "w", encoding="ascii") as file:
         file.write("nothing of that kind\n" * 1000)
     answer = w.tool("events", w.place.file("nothing"))
-    expect(answer.status == 3 and "There is no events in" in answer.err, str(answer))
+    expect(answer.status == 3 and "There are no events in" in answer.err, str(answer))
     answer = w.tool("events", w.place.file("absent"))
     expect(answer.status == 3 and "absent cannot be read" in answer.err and "cen_" not in answer.err, str(answer))
 

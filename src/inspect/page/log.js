@@ -27,7 +27,7 @@ export class Events {
 
     add(events, missed) {
         this.missed += missed ?? 0;
-        for (const one of events) this.kinds.add(one.kind || 'program');
+        for (const one of events) this.kinds.add(one.component_kind || 'program');
         this.all.push(...events);
         this.count += events.length;
         let excess = this.all.length - this.most;
@@ -36,12 +36,12 @@ export class Events {
     }
 }
 
-// Whether an event passes: every word of the text is somewhere in it, its level is high enough, its kind is the one.
+// Whether an event passes: every word of the text is somewhere in it, its level is high enough, its component is of the kind.
 export function passes(one, { words, level, kind, component }) {
     if (component !== null && one.component !== component) return false;
     if (LEVELS.indexOf(one.level) < level) return false;
-    if (kind && (one.kind || 'program') !== kind) return false;
-    const whole = `${one.what} ${one.what.replaceAll('_', ' ')} ${one.kind} ${one.name} ${one.text}`.toLowerCase();
+    if (kind && (one.component_kind || 'program') !== kind) return false;
+    const whole = `${one.what} ${one.what.replaceAll('_', ' ')} ${one.component_kind} ${one.component_name} ${one.text}`.toLowerCase();
     return words.every((word) => whole.includes(word));
 }
 
@@ -148,7 +148,7 @@ export class Log {
 
 function makeEvent(one) {
     const of = one.component
-        ? el('a', { href: hrefOf({ kind: one.kind, number: one.component }) }, nameOf(one.name, one.component))
+        ? el('a', { href: hrefOf({ kind: one.component_kind, number: one.component }) }, nameOf(one.component_name, one.component))
         : el('span', { text: 'program' });
     return {
         element: el(

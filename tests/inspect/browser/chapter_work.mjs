@@ -110,7 +110,7 @@ await test('events pass a filter by text, level and kind, and can be held still'
 await test('what came while the log was held still is counted, although no more than so many are kept', async () => {
     const note = await page.evaluate(async () => {
         const { Events, Log } = await import('./log.js');
-        const one = { component: 1, time_ns: 1e18, level: 'notice', what: 'reloaded', kind: 'pool', name: 'p', text: '' };
+        const one = { component: 1, time_ns: 1e18, level: 'notice', what: 'reloaded', component_kind: 'pool', component_name: 'p', text: '' };
         const some = (from, count) =>
             Array.from({ length: count }, (_, i) => ({ ...one, number: from + i }));
         const events = new Events(10);

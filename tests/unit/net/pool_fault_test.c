@@ -127,29 +127,30 @@ TEST(a_connection_that_dies_again_and_again_is_opened_again_with_back_off_and_ne
 
 static _Atomic uint32_t gave_up;
 
-static void hear(void *argument, const cen_mux_pool_event *event)
+static void hear(void *argument, const cen_event *event, uint64_t missed)
 {
     unsigned *counts = argument;
     counts[event->kind]++;
-    if (event->kind == CEN_MUX_POOL_UP) expect(!event->error && strncmp(event->name, "connection ", 11) == 0);
-    if (event->kind == CEN_MUX_POOL_FAILED) expect(event->error && event->address);
-    if (event->kind == CEN_MUX_POOL_GAVE_UP) {
-        expect(strstr(event->error->text, "gave up"));
+    if (event->kind == CEN_EVENT_CONNECTION_UP)
+        expect(event->status == CEN_OK && strncmp(event->part, "connection ", 11) == 0);
+    if (event->kind == CEN_EVENT_CONNECTION_FAILED) expect(event->status != CEN_OK && event->where[0] && missed == 0);
+    if (event->kind == CEN_EVENT_GAVE_UP) {
+        expect(event->status != CEN_OK && strstr(event->text, "gave up"));
         ceni_store_seq_cst(&gave_up, 1u);
     }
 }
 
 TEST(with_a_limit_of_restarts_the_pool_gives_up_and_says_so)
 {
-    unsigned counts[5] = {0};
+    unsigned counts[CEN_EVENT_MESSAGE_SLOW + 1] = {0};
     server = SERVE(.name = "echo");
     pool = POOL(.address = cen_mux_server_address(server), .connections = 2, .max_restarts = 3, .window_ns = 60000 * ms,
                 .backoff_initial_ns = CEN_OFF, .listener = hear, .argument = counts);
     cen_mux_server_stop(server);
     AWAIT(ceni_load_seq_cst(&gave_up));
     expect_equal(request_number(pool, 1, &error), CEN_CLOSED);
-    expect(counts[CEN_MUX_POOL_UP] >= 1 && counts[CEN_MUX_POOL_DOWN] >= 1);
-    expect_equal(counts[CEN_MUX_POOL_GAVE_UP], 1);
+    expect(counts[CEN_EVENT_CONNECTION_UP] >= 1 && counts[CEN_EVENT_CONNECTION_DOWN] >= 1);
+    expect_equal(counts[CEN_EVENT_GAVE_UP], 1);
     expect_equal(cen_mux_pool_free(pool), CEN_OK);
 }
 

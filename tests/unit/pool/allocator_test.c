@@ -26,8 +26,9 @@ static void free_unlocked(void *unused, void *memory, size_t size, size_t align)
 
 static const cen_allocator unlocked = {alloc_unlocked, free_unlocked, NULL};
 
-static void hear(void *unused, const cen_pool_event *event)
+static void hear(void *unused, const cen_event *event, uint64_t missed)
 {
+    (void)missed;
     (void)unused, (void)event;
 }
 

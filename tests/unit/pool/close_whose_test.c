@@ -78,12 +78,12 @@ TEST(explain_of_a_closed_pool_lists_what_is_still_out)
 
 static void expect_revoked(int which, uint32_t index)
 {
-    const cen_pool_event *event = &ears.events[which];
+    const cen_event *event = &ears.events[which];
     expect_equal(event->kind, CEN_EVENT_REVOKED);
-    expect_equal(event->index, index);
+    expect_equal(event->value, index);
     expect_equal(event->holder, cen_thread_number());
-    expect(event->where && strstr(event->where, "pools.h:"));
-    expect_says(ears.texts[which], "; the pool is closed, and it is revoked");
+    expect(strstr(event->where, "pools.h:"));
+    expect_says(ears.events[which].text, "; the pool is closed, and it is revoked");
 }
 
 TEST(a_close_tells_an_event_for_each_lease_that_it_revokes)

@@ -30,32 +30,32 @@ static void note_number(void *argument, cen_component *it)
     *(uint64_t *)argument = cen_component_number(it);
 }
 
-/* The next events of that pool. */
+/* The next event, of that pool. */
 static cen_event expect_event(cen_pool *pool, const char *what, cen_event_level level, int64_t value)
 {
-    cen_event events = {.what = "nothing"};
+    cen_event event = {.what = "nothing"};
     uint64_t number = 0;
-    cen_events_read(&at, &events);
-    expect_text(events.what, what);
-    expect_equal(events.level, level);
-    expect_equal(events.value, value);
-    expect_text(events.kind, "pool");
-    expect_text(events.name, cen_pool_name(pool));
+    cen_events_read(&at, &event);
+    expect_text(event.what, what);
+    expect_equal(event.level, level);
+    expect_equal(event.value, value);
+    expect_text(event.component_kind, "pool");
+    expect_text(event.component_name, cen_pool_name(pool));
     visit_pool(pool, note_number, &number);
-    expect_equal(events.component, number);
-    return events;
+    expect_equal(event.component, number);
+    return event;
 }
 
 static void expect_no_events(void)
 {
-    cen_event events = {.what = "nothing"};
-    expect_equal(cen_events_read(&at, &events), CEN_EMPTY);
-    expect_text(events.what, "nothing");
+    cen_event event = {.what = "nothing"};
+    expect_equal(cen_events_read(&at, &event), CEN_EMPTY);
+    expect_text(event.what, "nothing");
 }
 
-static void expect_words(const cen_event *events, const char *words)
+static void expect_words(const cen_event *event, const char *words)
 {
-    if (!strstr(events->text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", events->text, words);
+    if (!strstr(event->text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", event->text, words);
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -66,14 +66,14 @@ TEST(every_event_of_a_pool_is_in_the_events_though_nobody_listens)
     workshop shop = {.fail_from = 2, .fail_to = 2, .failure_text = "connection refused"};
     cen_pool *pool = make_pool(.name = "told", .max = 2, .driver = driver_of(&shop));
     cen_lease lease = take_now(pool), other;
-    cen_event events = expect_event(pool, "opened", CEN_LEVEL_DETAIL, 0);
-    expect_words(&events, "pool \"told\": object 0 was opened");
+    cen_event event = expect_event(pool, "opened", CEN_LEVEL_DETAIL, 0);
+    expect_words(&event, "pool \"told\": object 0 was opened");
     expect_equal(cen_pool_try_take(pool, &other, NULL), CEN_DRIVER);
-    events = expect_event(pool, "open_failed", CEN_LEVEL_WARNING, 1);
-    expect_words(&events, "connection refused");
+    event = expect_event(pool, "open_failed", CEN_LEVEL_WARNING, 1);
+    expect_words(&event, "connection refused");
     expect_equal(cen_pool_discard(&lease), CEN_OK);
-    events = expect_event(pool, "closed", CEN_LEVEL_DETAIL, 0);
-    expect_words(&events, "its holder discarded it");
+    event = expect_event(pool, "closed", CEN_LEVEL_DETAIL, 0);
+    expect_words(&event, "its holder discarded it");
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
     expect_event(pool, "paused", CEN_LEVEL_NOTICE, 0);
     expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
@@ -92,17 +92,18 @@ TEST(what_is_opened_before_the_pool_is_there_bears_its_name_and_no_number)
     begin_events();
     workshop shop = {0};
     cen_pool *pool = make_pool(.name = "eager", .max = 1, .driver = driver_of(&shop), .eager = true);
-    cen_event events;
-    expect_equal(cen_events_read(&at, &events), CEN_OK);
-    expect_text(events.what, "opened");
-    expect_text(events.name, "eager");
-    expect_equal(events.component, 0);
+    cen_event event;
+    expect_equal(cen_events_read(&at, &event), CEN_OK);
+    expect_text(event.what, "opened");
+    expect_text(event.component_name, "eager");
+    expect_equal(event.component, 0);
     free_pool(pool);
     end_events();
 }
 
-static void ignore(void *unused, const cen_pool_event *event)
+static void ignore(void *unused, const cen_event *event, uint64_t missed)
 {
+    (void)missed;
     (void)unused, (void)event;
 }
 
@@ -121,10 +122,12 @@ TEST(a_leak_is_in_the_events_with_how_long_it_was_held_and_the_breaker_as_an_err
     expect_event(pool, "opened", CEN_LEVEL_DETAIL, 0);
     expect_equal(cen_pool_listen(pool, ignore, NULL, NULL), CEN_OK); /* or it is printed, too */
     pass(2 * SECOND);
-    cen_event events;
-    expect_equal(cen_events_read(&at, &events), CEN_OK);
-    expect_text(events.what, "leak");
-    expect(events.level == CEN_LEVEL_WARNING && events.value >= SECOND);
+    cen_event event;
+    expect_equal(cen_events_read(&at, &event), CEN_OK);
+    expect_text(event.what, "leak");
+    expect(event.level == CEN_LEVEL_WARNING && event.value == 0 && event.held_ns >= SECOND);
+    expect_equal(event.kind, CEN_EVENT_LEAK);
+    expect(event.holder == cen_thread_number() && event.where[0]);
     expect_equal(cen_pool_try_take(pool, &other, NULL), CEN_DRIVER);
     expect_event(pool, "open_failed", CEN_LEVEL_WARNING, 1);
     expect_event(pool, "breaker_opened", CEN_LEVEL_ERROR, 0);
@@ -142,8 +145,8 @@ TEST(a_take_that_times_out_is_told_with_its_cause_though_it_wants_no_text)
     cen_lease held = take_now(pool), none;
     expect_equal(cen_pool_take(pool, cen_in_s(3), &none, NULL), CEN_TIMEOUT);
     expect_event(pool, "self_wait", CEN_LEVEL_WARNING, 0);
-    cen_event events = expect_event(pool, "timed_out", CEN_LEVEL_WARNING, 3 * SECOND);
-    expect_words(&events, "pool \"late\": no object after 3000 ms. Self-wait:");
+    cen_event event = expect_event(pool, "timed_out", CEN_LEVEL_WARNING, 3 * SECOND);
+    expect_words(&event, "pool \"late\": no object after 3000 ms. Self-wait:");
     expect_equal(cen_pool_take(pool, CEN_NOW, &none, NULL), CEN_TIMEOUT); /* it did not want to wait */
     expect_equal(cen_pool_try_take(pool, &none, NULL), CEN_EMPTY);
     expect_no_events();
@@ -169,12 +172,12 @@ TEST(an_ask_that_times_out_is_told_with_or_without_a_text)
     cen_take_op asked;
     cen_error error;
     ask_for(pool, &asked, NULL);
-    cen_event events = expect_event(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
-    expect_words(&events, "an ask at ask.c:5 waited for ");
-    expect_words(&events, ", and got no object in its time");
+    cen_event event = expect_event(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
+    expect_words(&event, "an ask at ask.c:5 waited for ");
+    expect_words(&event, ", and got no object in its time");
     ask_for(pool, &asked, &error);
-    events = expect_event(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
-    expect_words(&events, "no object after 2000 ms. Backlog:");
+    event = expect_event(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
+    expect_words(&event, "no object after 2000 ms. Backlog:");
     expect_no_events();
     give_back(&held);
     free_pool(pool);
@@ -195,13 +198,13 @@ TEST(long_waits_are_told_and_neither_short_ones_nor_many_at_a_time)
         expect_taken(&one, 1);
         give_back(&one.lease);
         if (i == 1) {
-            cen_event events = expect_event(pool, "waited", CEN_LEVEL_DETAIL, 5 * MS);
-            expect_words(&events, "a take at ");
-            expect_words(&events, " waited for 5000 us, and was served");
+            cen_event event = expect_event(pool, "waited", CEN_LEVEL_DETAIL, 5 * MS);
+            expect_words(&event, "a take at ");
+            expect_words(&event, " waited for 5000 us, and was served");
         }
         if (i == 3) { /* 30 ms after the last that was told */
-            cen_event events = expect_event(pool, "waited", CEN_LEVEL_DETAIL, 25 * MS);
-            expect_words(&events, " waited for 25 ms, and was served");
+            cen_event event = expect_event(pool, "waited", CEN_LEVEL_DETAIL, 25 * MS);
+            expect_words(&event, " waited for 25 ms, and was served");
         } else expect_no_events();
     }
     free_pool(pool);
@@ -218,8 +221,8 @@ TEST(refusals_are_told_once_in_a_while_with_how_many_there_were)
     expect_taken(&holder, 1);
     begin_take(&first, pool, CEN_NEVER);
     for (int i = 0; i < 5; i++) expect_equal(cen_pool_take(pool, cen_in_s(1), &none, NULL), CEN_FULL);
-    cen_event events = expect_event(pool, "refused", CEN_LEVEL_WARNING, 1);
-    expect_words(&events, "(max_waiters)");
+    cen_event event = expect_event(pool, "refused", CEN_LEVEL_WARNING, 1);
+    expect_words(&event, "(max_waiters)");
     expect_no_events();
     ceni_world_advance(100 * MS);
     expect_equal(cen_pool_take(pool, cen_in_s(1), &none, NULL), CEN_FULL);
@@ -228,7 +231,7 @@ TEST(refusals_are_told_once_in_a_while_with_how_many_there_were)
     give_back(&holder.lease);
     expect_taken(&first, 1);
     give_back(&first.lease);
-    while (cen_events_read(&at, &events) == CEN_OK) continue;
+    while (cen_events_read(&at, &event) == CEN_OK) continue;
     free_pool(pool);
     end_events();
 }
@@ -247,9 +250,11 @@ TEST(with_trace_takes_every_take_and_give_is_traced_and_otherwise_none)
             ceni_world_advance(9);
             give_back(&lease);
             if (traced) {
-                cen_event events = expect_event(pool, "taken", CEN_LEVEL_TRACE, 0);
-                expect_text(events.text, "pairs.c:7");
-                expect_event(pool, "given", CEN_LEVEL_TRACE, 9);
+                cen_event event = expect_event(pool, "taken", CEN_LEVEL_TRACE, 0);
+                expect_text(event.text, "pairs.c:7");
+                expect_text(event.where, "pairs.c:7");
+                event = expect_event(pool, "given", CEN_LEVEL_TRACE, 0);
+                expect_equal(event.held_ns, 9);
             }
             expect_no_events();
         }

@@ -27,7 +27,7 @@ static bool count_visit(void *argument, const cen_object_view *holding)
     return true;
 }
 
-static void look_take_and_give(ear *self, const cen_pool_event *unused)
+static void look_take_and_give(ear *self, const cen_event *unused)
 {
     (void)unused;
     looked++;
@@ -62,7 +62,7 @@ TEST(a_listener_may_look_explain_give_and_take_what_is_idle)
     free_pool(pool);
 }
 
-static void be_served_inside(ear *self, const cen_pool_event *unused)
+static void be_served_inside(ear *self, const cen_event *unused)
 {
     (void)unused;
     looked++;
@@ -87,7 +87,7 @@ TEST(what_a_listener_gives_reaches_whoever_waits)
 
 /* ---- Refused --------------------------------------------------------------------------------------- */
 
-static void try_all_that_is_refused(ear *self, const cen_pool_event *unused)
+static void try_all_that_is_refused(ear *self, const cen_event *unused)
 {
     (void)unused;
     cen_pool *of = self->pool;
@@ -154,7 +154,7 @@ TEST(a_driver_or_visitor_may_not_replace_the_listener)
 
 /* ---- From within itself ----------------------------------------------------------------------------------- */
 
-static void remove_oneself(ear *self, const cen_pool_event *unused)
+static void remove_oneself(ear *self, const cen_event *unused)
 {
     (void)unused;
     looked++;
@@ -177,7 +177,7 @@ TEST(a_listener_that_removes_itself_hears_nothing_more)
     expect_equal(ear_one.count, 1);
 }
 
-static void hand_over(ear *self, const cen_pool_event *unused)
+static void hand_over(ear *self, const cen_event *unused)
 {
     (void)unused;
     listen_with(self->pool, &ear_two);
@@ -194,7 +194,7 @@ TEST(a_listener_that_is_replaced_from_within_has_returned_before_the_next_one_is
     expect_equal(ear_one.count, 1);
     expect_equal(ear_two.count, 1);
     expect_equal(ear_two.events[0].code, 50);
-    expect_equal(ear_two.events[0].lost, 2);
+    expect_equal(ear_two.missed[0], 2);
     free_pool(pool);
     expect_equal(ear_two.count, 2);
 }

@@ -48,8 +48,9 @@ static bool visit_all(void *unused, const cen_object_view *holding)
     return true;
 }
 
-static void hear(void *unused, const cen_pool_event *event)
+static void hear(void *unused, const cen_event *event, uint64_t missed)
 {
+    (void)missed;
     (void)unused, (void)event;
 }
 

@@ -473,8 +473,8 @@ TEST(L13_the_event_stream_hears_who_ended_and_where_it_took_the_object)
     holder one = end_with_one(pool), other = {.pools = {pool}, .takes = 1, .detaches = true};
     ceni_world_settle();
     expect_equal(listener.events[1].kind, CEN_EVENT_HOLDER_ENDED);
-    expect(listener.events[1].holder == one.number && listener.events[1].index == 0);
-    expect(strstr(listener.texts[1], "pools.h:") && strstr(listener.texts[1], "it is used again"));
+    expect(listener.events[1].holder == one.number && listener.events[1].value == 0);
+    expect(strstr(listener.events[1].text, "pools.h:") && strstr(listener.events[1].text, "it is used again"));
     expect_heard(&listener, "opened holder_ended ");
     join(start("holder", take_and_end, &other));
     expect_heard(&listener, ""); /* it was detached, and is not taken back */

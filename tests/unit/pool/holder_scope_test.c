@@ -188,7 +188,7 @@ TEST(a_text_and_an_event_say_that_it_is_a_task_and_which)
     expect(listener.count == 1 && listener.events[0].kind == CEN_EVENT_HOLDER_ENDED &&
            listener.events[0].holder == holder);
     snprintf(words, sizeof words, "task %u has ended", (unsigned)(holder & ~CEN_HOLDER_TASK));
-    expect(strstr(listener.texts[0], words) != NULL);
+    expect(strstr(listener.events[0].text, words) != NULL);
     expect_equal(cen_pool_give(&lease), CEN_STALE);
     free_pool(pool);
 }
@@ -206,7 +206,7 @@ TEST(what_a_task_held_is_closed_with_a_word_on_the_task)
     end_task(&one);
     ceni_world_settle();
     expect_equal(listener.events[2].kind, CEN_EVENT_CLOSED);
-    expect(strstr(listener.texts[2], "the task that held it has ended") != NULL);
+    expect(strstr(listener.events[2].text, "the task that held it has ended") != NULL);
     free_pool(pool);
 }
 
@@ -226,7 +226,7 @@ TEST(a_leak_of_a_task_is_told_with_its_number)
     expect(listener.count == 1 && listener.events[0].kind == CEN_EVENT_LEAK && listener.events[0].holder == holder);
     char words[60];
     snprintf(words, sizeof words, "held by task %u,", (unsigned)(holder & ~CEN_HOLDER_TASK));
-    expect(strstr(listener.texts[0], words) != NULL);
+    expect(strstr(listener.events[0].text, words) != NULL);
     give_in_step(&one, &lease);
     free_pool(pool);
 }
@@ -246,7 +246,7 @@ TEST(L20_a_task_that_waits_for_itself_is_told_of_as_a_task)
     end_step(&one);
     ceni_world_settle();
     expect_equal(listener.events[0].kind, CEN_EVENT_SELF_WAIT);
-    expect(cen_holder_is_task(listener.events[0].holder) && strstr(listener.texts[0], "task 1 waits") != NULL);
+    expect(cen_holder_is_task(listener.events[0].holder) && strstr(listener.events[0].text, "task 1 waits") != NULL);
     expect_error(&error, CEN_TIMEOUT, "this task holds all of them itself");
     expect_equal(walks_since(), 0);
     free_pool(pool);

@@ -39,9 +39,10 @@ static const cen_driver_calls calls = {
 static unsigned events;
 static char text[CEN_ERROR_TEXT_SIZE], where[100];
 
-static void on_event(void *argument, const cen_pool_event *event)
+static void on_event(void *argument, const cen_event *event, uint64_t missed)
 {
     (void)argument;
+    (void)missed;
     if (event->kind != CEN_EVENT_LEFT_OPEN) return;
     events++;
     snprintf(text, sizeof text, "%s", event->text);

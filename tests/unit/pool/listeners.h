@@ -6,27 +6,27 @@
 #include "pool/internal.h"
 #include "unit/pool/takers.h"
 
-enum { EAR_MOST = 700, EAR_TEXT = CEN_ERROR_TEXT_SIZE };
+enum { EAR_MOST = 700 };
 
 typedef struct ear {
     int count, inside; /* calls; of these now */
     uint64_t thread;   /* the last was on this one */
-    cen_pool_event events[EAR_MOST];
-    char texts[EAR_MOST][EAR_TEXT]; /* the events' own are gone */
-    bool stays;                     /* until it is let go */
+    cen_event events[EAR_MOST];
+    uint64_t missed[EAR_MOST]; /* what each call was told */
+    bool stays;                /* until it is let go */
     _Atomic uint32_t let_go;
-    void (*then)(struct ear *self, const cen_pool_event *event); /* called at the end of each; may be NULL */
-    cen_pool *pool;                                              /* for it */
+    void (*then)(struct ear *self, const cen_event *event); /* called at the end of each; may be NULL */
+    cen_pool *pool;                                         /* for it */
 } ear;
 
-static inline void hear(void *argument, const cen_pool_event *event)
+static inline void hear(void *argument, const cen_event *event, uint64_t missed)
 {
     ear *self = argument;
     expect(self->inside == 0 && self->count < EAR_MOST);
     self->inside++;
-    expect(memchr(event->text, '\0', EAR_TEXT) != NULL);
+    expect(memchr(event->text, '\0', sizeof event->text) != NULL);
     self->events[self->count] = *event;
-    snprintf(self->texts[self->count], EAR_TEXT, "%s", event->text);
+    self->missed[self->count] = missed;
     self->thread = ceni_thread_id();
     self->count++;
     while (self->stays && ceni_load_seq_cst(&self->let_go) == 0) ceni_futex_wait(&self->let_go, 0, CENI_FOREVER);
@@ -52,8 +52,7 @@ static inline void let_go(ear *self)
 /* Tells an event whose status is its number. */
 static inline void tell(cen_pool *pool, int number)
 {
-    ceni_pool_event_tell(pool, (cen_pool_event){.kind = CEN_EVENT_RELOADED, .code = number, .index = CEN_NO_SLOT},
-                         "number %d", number);
+    ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_RELOADED, .code = number}, "number %d", number);
 }
 
 /* The names of all it was told, each followed by a blank; forgets them. */
@@ -62,7 +61,7 @@ static inline void expect_heard(ear *self, const char *names)
     char all[2000] = "";
     ceni_world_settle();
     for (int i = 0; i < self->count; i++) {
-        strcat(all, cen_event_name(self->events[i].kind));
+        strcat(all, cen_event_kind_name(self->events[i].kind));
         strcat(all, " ");
     }
     expect_text(all, names);

@@ -193,10 +193,10 @@ TEST(an_orphan_is_told_as_an_event_and_explained_with_the_take_s_place)
         holder one = {.pool = pool};
         join(start("producer", take_and_end, &one));
         ceni_world_settle();
-        cen_pool_event *last = &listener.events[listener.count - 1];
+        cen_event *last = &listener.events[listener.count - 1];
         expect_equal(last->kind, CEN_EVENT_ORPHANED);
-        expect(last->holder == one.number && last->index == 0);
-        expect(strstr(listener.texts[listener.count - 1], "without giving object 0, taken at orders.c:40") != NULL);
+        expect(last->holder == one.number && last->value == 0);
+        expect(strstr(last->text, "without giving object 0, taken at orders.c:40") != NULL);
         char text[2000];
         cen_pool_explain(pool, text, sizeof text);
         expect(strstr(text, "taken by thread") != NULL && strstr(text, "orders.c:40") != NULL);

@@ -467,8 +467,9 @@ TEST(a_pool_of_an_explicit_runtime_uses_the_process_own_in_the_child)
 static _Atomic uint32_t heard_in_child;
 static pid_t parent;
 
-static void hear(void *unused, const cen_pool_event *event)
+static void hear(void *unused, const cen_event *event, uint64_t missed)
 {
+    (void)missed;
     (void)unused, (void)event;
     if (getpid() != parent) ceni_add_relaxed(&heard_in_child, 1);
 }

@@ -222,10 +222,10 @@ TEST(what_begins_and_what_it_came_to_is_told_the_event_stream)
     pass_on(&lease, &shed);
     expect_equal(shed, 2);
     expect_heard(&listener, "shed ");
-    expect(strstr(listener.texts[0], "those who wait have waited for too long"));
+    expect(strstr(listener.events[0].text, "those who wait have waited for too long"));
     while (pass_on(&lease, &shed)) continue; /* nobody waits any more */
     expect_heard(&listener, "shed ");
-    expect(strstr(listener.texts[0], "no more takes are refused; 2 were"));
+    expect(strstr(listener.events[0].text, "no more takes are refused; 2 were"));
     free_pool(pool);
 }
 

@@ -35,12 +35,12 @@ static void expect_told(const char *taken, const char *given)
 {
     ceni_world_settle();
     expect_equal(ears.count, 1);
-    const cen_pool_event *event = &ears.events[0];
+    const cen_event *event = &ears.events[0];
     expect_equal(event->kind, CEN_EVENT_STALE_GIVE);
     expect_equal(event->status, CEN_STALE);
-    expect((!taken && !event->where) || (taken && event->where && strcmp(taken, event->where) == 0));
+    expect_text(event->where, taken ? taken : "");
     expect_text(event->given_where, given);
-    expect(strstr(ears.texts[0], given) != NULL);
+    expect(strstr(ears.events[0].text, given) != NULL);
     ears.count = 0;
 }
 

@@ -5,22 +5,22 @@
 
 static ceni_ring *ring;
 
-static ceni_pool_event event_of(uint64_t n)
+static cen_event event_of(uint64_t n)
 {
-    return (ceni_pool_event){.time_ns = (int64_t)n,
-                             .level = CEN_LEVEL_NOTICE,
-                             .component = n,
-                             .value = (int64_t)n,
-                             .text = {(char)('a' + n), 0}};
+    return (cen_event){.time_ns = (int64_t)n,
+                       .level = CEN_LEVEL_NOTICE,
+                       .component = n,
+                       .value = (int64_t)n,
+                       .text = {(char)('a' + n), 0}};
 }
 
 static void write_number(uint64_t n)
 {
-    ceni_pool_event event = event_of(n);
+    cen_event event = event_of(n);
     ceni_ring_write(ring, &event);
 }
 
-static void expect_whole(const ceni_pool_event *event)
+static void expect_whole(const cen_event *event)
 {
     expect_equal(event->component, event->time_ns);
     expect_equal(event->value, event->time_ns);
@@ -41,7 +41,7 @@ static void write_two(void *argument)
 
 static uint64_t read_what_is_there(ceni_cursor *cursor)
 {
-    ceni_pool_event event;
+    cen_event event;
     uint64_t read = 0;
     for (; ceni_ring_read(ring, cursor, &event) == CEN_OK; read++) expect_whole(&event);
     return read;
@@ -85,7 +85,7 @@ static ceni_ring *next_ring;
 /* As events.c writes. */
 static void write_wherever(uint64_t n)
 {
-    ceni_pool_event event = event_of(n);
+    cen_event event = event_of(n);
     bool left;
     uint64_t number = ceni_ring_number(ring, &left);
     ceni_ring_put(left ? next_ring : ring, number, &event);
@@ -106,7 +106,7 @@ EXPLORE(a_ring_that_moves_while_others_write_loses_nothing_unseen, 3)
     join(one);
     join(two);
     ceni_cursor cursor = {0};
-    ceni_pool_event event;
+    cen_event event;
     uint64_t read = 0;
     for (; ceni_ring_read_up_to(next_ring, ceni_ring_begun(ring), &cursor, &event) == CEN_OK; read++)
         expect_whole(&event);

@@ -6,9 +6,9 @@
 #include "port/port.h"
 #include "support/test.h"
 
-/* The layout of version 2, written down once more: what a tool that reads a
+/* The layout of version 3, written down once more: what a tool that reads a
  * dump relies on. */
-enum { HEADER_BYTES = 256, PLACE_BYTES = 448 };
+enum { HEADER_BYTES = 256, PLACE_BYTES = 832 };
 
 static ceni_ring *ring;
 
@@ -19,32 +19,52 @@ static void begin(uint32_t places)
 }
 
 /* An event all of whose parts follow from one number. */
-static ceni_pool_event event_of(uint64_t n)
+static cen_event event_of(uint64_t n)
 {
-    ceni_pool_event event = {
-        .time_ns = (int64_t)n, .level = (cen_event_level)(n % 5 + 1), .component = n * 3, .value = (int64_t)~n};
+    cen_event event = {.time_ns = (int64_t)n,
+                       .level = (cen_event_level)(n % 5 + 1),
+                       .kind = (cen_event_kind)(n % 50),
+                       .component = n * 3,
+                       .holder = n * 5,
+                       .held_ns = (int64_t)(n * 7),
+                       .value = (int64_t)~n,
+                       .status = (cen_status)(n % 20),
+                       .code = (int)(n % 3) - 1,
+                       .cause = (cen_cause)(n % 11)};
     snprintf(event.what, sizeof event.what, "%0*" PRIu64, (int)(n % 22) + 1, n);
-    snprintf(event.kind, sizeof event.kind, "%0*" PRIu64, (int)(n % 13) + 1, n);
-    snprintf(event.name, sizeof event.name, "%0*" PRIu64, (int)(n % 30) + 1, n);
+    snprintf(event.component_kind, sizeof event.component_kind, "%0*" PRIu64, (int)(n % 13) + 1, n);
+    snprintf(event.component_name, sizeof event.component_name, "%0*" PRIu64, (int)(n % 30) + 1, n);
+    snprintf(event.part, sizeof event.part, "%0*" PRIu64, (int)(n % 47) + 1, n);
+    snprintf(event.where, sizeof event.where, "%0*" PRIu64, (int)(n % 61) + 1, n);
+    snprintf(event.given_where, sizeof event.given_where, "%0*" PRIu64, (int)(n % 59) + 1, n);
     snprintf(event.text, sizeof event.text, "%0*" PRIu64, (int)(n % 320) + 1, n);
     return event;
 }
 
-static void expect_whole(const ceni_pool_event *event)
+static void expect_whole(const cen_event *event)
 {
-    ceni_pool_event right = event_of((uint64_t)event->time_ns);
+    cen_event right = event_of((uint64_t)event->time_ns);
     expect_equal(event->level, right.level);
     expect_equal(event->component, right.component);
     expect_equal(event->value, right.value);
+    expect_equal(event->kind, right.kind);
+    expect_equal(event->holder, right.holder);
+    expect_equal(event->held_ns, right.held_ns);
+    expect_equal(event->status, right.status);
+    expect_equal(event->code, right.code);
+    expect_equal(event->cause, right.cause);
     expect_text(event->what, right.what);
-    expect_text(event->kind, right.kind);
-    expect_text(event->name, right.name);
+    expect_text(event->component_kind, right.component_kind);
+    expect_text(event->component_name, right.component_name);
+    expect_text(event->part, right.part);
+    expect_text(event->where, right.where);
+    expect_text(event->given_where, right.given_where);
     expect_text(event->text, right.text);
 }
 
 static void write_number(uint64_t n)
 {
-    ceni_pool_event event = event_of(n);
+    cen_event event = event_of(n);
     expect(ceni_ring_write(ring, &event));
 }
 
@@ -53,7 +73,7 @@ TEST(events_are_read_as_they_were_written_and_in_order)
     begin(8);
     for (uint64_t n = 0; n < 8; n++) write_number(n);
     ceni_cursor cursor = {0};
-    ceni_pool_event event;
+    cen_event event;
     for (int64_t n = 0; n < 8; n++) {
         expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_OK);
         expect_equal(event.time_ns, n);
@@ -69,7 +89,7 @@ TEST(the_newest_overwrite_the_oldest_and_the_reader_learns_how_many_it_missed)
 {
     begin(4);
     ceni_cursor cursor = {0};
-    ceni_pool_event event;
+    cen_event event;
     for (uint64_t n = 0; n < 11; n++) write_number(n);
     for (int64_t n = 7; n < 11; n++) {
         expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_OK);
@@ -83,35 +103,47 @@ TEST(the_newest_overwrite_the_oldest_and_the_reader_learns_how_many_it_missed)
     ceni_ring_free(ring, NULL);
 }
 
+static void fill_texts(cen_event *event, int with, size_t length)
+{
+    char *texts[] = {event->what, event->component_kind, event->component_name,
+                     event->part, event->where,          event->given_where,
+                     event->text};
+    size_t sizes[] = {sizeof event->what, sizeof event->component_kind, sizeof event->component_name,
+                      sizeof event->part, sizeof event->where,          sizeof event->given_where,
+                      sizeof event->text};
+    for (int i = 0; i < 7; i++) memset(texts[i], with, length < sizes[i] ? length : sizes[i]);
+}
+
+static void expect_lengths(const cen_event *event, size_t most)
+{
+    const char *texts[] = {event->what, event->component_kind, event->component_name,
+                           event->part, event->where,          event->given_where,
+                           event->text};
+    size_t sizes[] = {sizeof event->what, sizeof event->component_kind, sizeof event->component_name,
+                      sizeof event->part, sizeof event->where,          sizeof event->given_where,
+                      sizeof event->text};
+    for (int i = 0; i < 7; i++) expect_equal(strlen(texts[i]), most < sizes[i] ? most : sizes[i] - 1);
+}
+
 TEST(a_longer_text_is_cut_and_a_shorter_one_shows_nothing_of_its_forerunner)
 {
     begin(2);
-    ceni_pool_event longest = {.component = 1}, none = {.component = 3}, read;
-    ceni_pool_event shortest = {.component = 2, .what = "w", .kind = "k", .name = "n", .text = "ab"};
-    memset(longest.what, 'x', sizeof longest.what);
-    memset(longest.kind, 'x', sizeof longest.kind);
-    memset(longest.name, 'x', sizeof longest.name);
-    memset(longest.text, 'x', sizeof longest.text);
+    cen_event longest = {.component = 1}, shortest = {.component = 2}, none = {.component = 3}, read;
+    fill_texts(&longest, 'x', SIZE_MAX);
+    fill_texts(&shortest, 'y', 2);
     ceni_cursor cursor = {0};
     ceni_ring_write(ring, &longest);
     ceni_ring_write(ring, &longest);
     expect_equal(ceni_ring_read(ring, &cursor, &read), CEN_OK);
-    expect_equal(strlen(read.what), sizeof read.what - 1);
-    expect_equal(strlen(read.kind), sizeof read.kind - 1);
-    expect_equal(strlen(read.name), sizeof read.name - 1);
-    expect_equal(strlen(read.text), sizeof read.text - 1);
+    expect_lengths(&read, SIZE_MAX);
     ceni_ring_write(ring, &shortest);
     ceni_ring_write(ring, &none);
     cursor.next = 2;
     expect_equal(ceni_ring_read(ring, &cursor, &read), CEN_OK);
-    expect_text(read.what, "w");
-    expect_text(read.kind, "k");
-    expect_text(read.name, "n");
-    expect_text(read.text, "ab");
+    expect_lengths(&read, 2);
+    expect_text(read.text, "yy");
     expect_equal(ceni_ring_read(ring, &cursor, &read), CEN_OK);
-    expect_text(read.text, "");
-    expect_text(read.what, "");
-    expect_text(read.name, "");
+    expect_lengths(&read, 0);
     ceni_ring_free(ring, NULL);
 }
 
@@ -145,7 +177,7 @@ TEST(an_unfinished_event_is_waited_for_until_it_is_skipped)
     for (uint64_t n = 0; n < 3; n++) write_number(n);
     ceni_store_relaxed(sequence(1), 2 * 1 + 1);
     ceni_cursor cursor = {0};
-    ceni_pool_event event;
+    cen_event event;
     expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_OK);
     expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_EMPTY);
     expect_equal(ceni_ring_read(ring, &cursor, &event), CEN_EMPTY);
@@ -163,7 +195,7 @@ TEST(a_place_whose_writer_stopped_drops_events_and_nobody_waits)
     begin(4);
     for (uint64_t n = 0; n < 4; n++) write_number(n);
     ceni_store_relaxed(sequence(1), 2 * 1 + 1);
-    ceni_pool_event event;
+    cen_event event;
     for (uint64_t n = 4; n < 12; n++) {
         event = event_of(n);
         expect_equal(ceni_ring_write(ring, &event), n % 4 != 1);
@@ -184,7 +216,7 @@ TEST(a_writer_that_was_lapped_drops_its_own_event)
     begin(4);
     write_number(0);
     ceni_store_relaxed(sequence(1), 2 * 5 + 2); /* event 5 is there before event 1 */
-    ceni_pool_event event = event_of(1);
+    cen_event event = event_of(1);
     expect(!ceni_ring_write(ring, &event));
     expect_equal(ceni_load_relaxed(sequence(1)), 2 * 5 + 2);
     expect_equal(ceni_ring_dropped(ring), 1);
@@ -197,7 +229,7 @@ TEST(of_two_events_dropped_at_one_place_the_later_is_remembered)
     for (uint64_t n = 0; n < 4; n++) write_number(n);
     ceni_store_relaxed(sequence(1), 2 * 1 + 1);
     _Atomic uint64_t *next = (_Atomic uint64_t *)(void *)((char *)ring + CENI_CACHE_LINE);
-    ceni_pool_event event = event_of(9);
+    cen_event event = event_of(9);
     ceni_store_relaxed(next, 9);
     expect(!ceni_ring_write(ring, &event));
     ceni_store_relaxed(next, 5); /* a slower writer notes its drop after a faster one */
@@ -224,7 +256,7 @@ TEST(a_copy_of_the_memory_can_be_read_after_the_ring_is_gone)
     expect(dumped != NULL);
     expect(memcmp(dump, "CENERING", 8) == 0);
     ceni_cursor cursor = {0};
-    ceni_pool_event event;
+    cen_event event;
     int found = 0;
     do {
         while (ceni_ring_read(dumped, &cursor, &event) == CEN_OK) {
@@ -257,7 +289,7 @@ TEST(a_place_is_looked_at_without_trusting_the_rest)
 {
     begin(4);
     for (uint64_t n = 0; n < 6; n++) write_number(n);
-    ceni_pool_event event;
+    cen_event event;
     expect(ceni_ring_look(ring, 1, &event));
     expect_equal(event.number, 5);
     expect_whole(&event);
@@ -268,10 +300,12 @@ TEST(a_place_is_looked_at_without_trusting_the_rest)
     ceni_store_relaxed(sequence(1), 0);
     expect(!ceni_ring_look(ring, 1, &event));
     expect(ceni_ring_look(ring, 2, &event));
-    _Atomic uint64_t *shape = sequence(2) + 5;
+    _Atomic uint64_t *shape = sequence(2) + 8, *meaning = shape + 1;
     ceni_store_relaxed(shape, UINT64_C(0xFFFFFFFFFFFFFF00) | 2); /* lengths beyond all bounds */
+    ceni_store_relaxed(meaning, UINT64_MAX);
     expect(ceni_ring_look(ring, 2, &event));
     expect_equal(strnlen(event.text, sizeof event.text) < sizeof event.text, 1);
+    expect_equal(strnlen(event.where, sizeof event.where) < sizeof event.where, 1);
     ceni_store_relaxed(shape, 77); /* no level */
     expect(!ceni_ring_look(ring, 2, &event));
     ceni_ring_free(ring, NULL);
@@ -293,7 +327,7 @@ TEST(a_ring_that_moves_takes_along_what_is_whole_and_counts_what_is_not)
     bool left;
     expect_equal(ceni_ring_number(ring, &left), 6);
     expect(left);
-    ceni_pool_event event = event_of(6);
+    cen_event event = event_of(6);
     expect(ceni_ring_put(other, 6, &event));
     expect_equal(ceni_ring_begun(ring), 7);
     ceni_cursor cursor = {0};
@@ -340,7 +374,7 @@ static void write_many(void *argument)
 {
     uint64_t first = (uint64_t)(uintptr_t)argument * EVENTS;
     for (uint64_t n = 0; n < EVENTS; n++) {
-        ceni_pool_event event = event_of(first + n);
+        cen_event event = event_of(first + n);
         if (!ceni_ring_write(ring, &event)) ceni_add_relaxed(&dropped_by_writers, 1);
     }
 }
@@ -353,7 +387,7 @@ TEST(readers_see_only_whole_events_while_writers_overwrite_them)
     for (uintptr_t i = 0; i < WRITERS; i++)
         expect_equal(ceni_thread_start(&threads[i], "write", write_many, (void *)i, &code), CEN_OK);
     ceni_cursor cursor = {0};
-    ceni_pool_event event;
+    cen_event event;
     uint64_t read = 0;
     while (cursor.next < WRITERS * EVENTS) {
         if (ceni_ring_read(ring, &cursor, &event) != CEN_OK) {

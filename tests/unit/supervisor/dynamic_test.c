@@ -237,7 +237,7 @@ TEST(a_terminate_whose_deadline_passes_goes_on)
 static void add_one_more(void *argument, const cen_supervisor_event *event)
 {
     unsigned *left = argument;
-    if (event->kind != CEN_SUPERVISOR_CHILD_STARTED || (*left)-- == 0) return;
+    if (event->kind != CEN_EVENT_CHILD_STARTED || (*left)-- == 0) return;
     cen_child_options more = nameless(0);
     expect_equal(cen_supervisor_add(event->supervisor, &more, CEN_NEVER, NULL, NULL), CEN_MISUSE);
     expect_equal(cen_supervisor_add(event->supervisor, &more, CEN_NOW, NULL, NULL), CEN_OK);

@@ -117,7 +117,7 @@ TEST(a_supervisor_that_gives_up_stops_all_and_says_why)
     events[0] = '\0';
     die(1, false);
     expect_history("CA");
-    expect_events("b ended badly;family gave up badly;c ended;a ended;family over badly;");
+    expect_events("b ended badly;family gave_up badly;c ended;a ended;family over badly;");
     expect_equal(over.status, CEN_LOST);
     expect_text(error.text,
                 "supervisor \"family\" gave up: more than 1 restarts within 5000 ms; the last was of child \"b\": "

@@ -93,11 +93,11 @@ static inline void kill_kid(void *argument, cen_child child)
 
 static inline void hear(void *argument, const cen_supervisor_event *event)
 {
-    static const char *const words[] = {"?",       "started", "restarted", "failed",  "ended",
-                                        "waiting", "killed",  "abandoned", "gave up", "over"};
     (void)argument;
+    const char *word = cen_event_kind_name(event->kind);
+    bool of_child = strncmp(word, "child_", 6) == 0;
     size_t used = strlen(events);
-    snprintf(events + used, sizeof events - used, "%s %s%s;", event->name, words[event->kind],
+    snprintf(events + used, sizeof events - used, "%s %s%s;", event->name, of_child ? word + 6 : word,
              event->error ? " badly" : "");
 }
 

@@ -361,8 +361,7 @@ static void listen_and_wait(void *argument, const cen_supervisor_event *event)
     unsigned *heard = argument;
     (*heard)++;
     expect_equal(cen_supervisor_stop(event->supervisor, CEN_NOW, NULL, NULL), CEN_MISUSE);
-    if (event->kind == CEN_SUPERVISOR_CHILD_STARTED)
-        expect_equal(cen_supervisor_request_stop(event->supervisor), CEN_OK);
+    if (event->kind == CEN_EVENT_CHILD_STARTED) expect_equal(cen_supervisor_request_stop(event->supervisor), CEN_OK);
 }
 
 TEST(a_listener_may_stop_its_supervisor_but_not_wait_for_it)

@@ -431,7 +431,7 @@ static bool was_wanted;
 static void use_future_again(void *argument, const cen_supervisor_event *event)
 {
     hear(argument, event);
-    if (event->kind != CEN_SUPERVISOR_CHILD_ABANDONED) return;
+    if (event->kind != CEN_EVENT_CHILD_ABANDONED) return;
     was_wanted = cen_promise_is_wanted(&promise);
     cen_future_init(&death);
     expect_equal(cen_promise_init(&promise, &death), CEN_OK);

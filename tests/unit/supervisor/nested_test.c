@@ -73,7 +73,7 @@ TEST(one_that_gives_up_has_died_badly_and_is_started_again)
     history[0] = events[0] = '\0';
     die(1, false);
     expect_history("Cbc");
-    expect_events("b ended badly;inner gave up badly;c ended;inner over badly;inner ended badly;"
+    expect_events("b ended badly;inner gave_up badly;c ended;inner over badly;inner ended badly;"
                   "b started;c started;inner restarted;");
     expect_equal(look().restarts, 1);
     die(1, false); /* its restarts are counted anew */

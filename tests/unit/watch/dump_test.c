@@ -18,12 +18,15 @@ typedef struct shown {
 
 static shown *seen;
 
-static void show(void *argument, const cen_event *events)
+static void show(void *argument, const cen_event *event)
 {
     shown *s = argument;
-    expect(memchr(events->text, 0, sizeof events->text) && memchr(events->what, 0, sizeof events->what));
-    expect(memchr(events->name, 0, sizeof events->name) && memchr(events->kind, 0, sizeof events->kind));
-    if (s->count < MOST) s->events[s->count] = *events;
+    expect(memchr(event->text, 0, sizeof event->text) && memchr(event->what, 0, sizeof event->what));
+    expect(memchr(event->component_name, 0, sizeof event->component_name) != NULL);
+    expect(memchr(event->component_kind, 0, sizeof event->component_kind) != NULL);
+    expect(memchr(event->part, 0, sizeof event->part) && memchr(event->where, 0, sizeof event->where));
+    expect(memchr(event->given_where, 0, sizeof event->given_where) != NULL);
+    if (s->count < MOST) s->events[s->count] = *event;
     s->count++;
 }
 
@@ -61,7 +64,7 @@ static cen_status show_bytes(const void *bytes, size_t size)
 
 static void write_number(ceni_ring *ring, uint64_t n, int64_t time)
 {
-    ceni_pool_event event = {.time_ns = time, .level = CEN_LEVEL_NOTICE, .component = n, .value = (int64_t)n * 3};
+    cen_event event = {.time_ns = time, .level = CEN_LEVEL_NOTICE, .component = n, .value = (int64_t)n * 3};
     snprintf(event.what, sizeof event.what, "w%" PRIu64, n);
     snprintf(event.text, sizeof event.text, "This is event %" PRIu64 ".", n);
     ceni_ring_write(ring, &event);
@@ -143,8 +146,9 @@ TEST(places_that_make_no_sense_are_left_out)
     *word(0, 0) = 0;                /* nothing */
     *word(1, 0) = 2 * 9 + 1;        /* its writer died */
     *word(2, 0) = 2 * 3 + 2;        /* belongs elsewhere */
-    *word(3, 5) = 9;                /* a level that is none */
-    *word(4, 5) |= ~UINT64_C(0xFF); /* lengths beyond all bounds */
+    *word(3, 8) = 9;                /* a level that is none */
+    *word(4, 8) |= ~UINT64_C(0xFF); /* lengths beyond all bounds */
+    *word(4, 9) = UINT64_MAX;       /* no kind, no cause, and a length */
     *word(5, 0) = UINT64_MAX - 1;   /* the last event that there can be, elsewhere */
     expect_equal(show_bytes(file, size), CEN_OK);
     expect_equal(seen->count, 3); /* 4, 6 and 7 */

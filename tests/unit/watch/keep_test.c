@@ -52,10 +52,10 @@ static struct {
     cen_event events[MOST];
 } shown;
 
-static void show(void *argument, const cen_event *events)
+static void show(void *argument, const cen_event *event)
 {
     (void)argument;
-    if (shown.count < MOST) shown.events[shown.count] = *events;
+    if (shown.count < MOST) shown.events[shown.count] = *event;
     shown.count++;
 }
 
@@ -92,9 +92,9 @@ TEST(what_was_told_before_and_what_comes_after_is_in_the_file)
     expect(stat(path, &found) == 0);
     expect_equal(found.st_mode & 0777, 0600);
     cen_event_cursor at = {0}; /* and the process itself reads on */
-    cen_event events;
-    for (int i = 0; i < 3; i++) expect_equal(cen_events_read(&at, &events), CEN_OK);
-    expect_text(events.what, "after");
+    cen_event event;
+    for (int i = 0; i < 3; i++) expect_equal(cen_events_read(&at, &event), CEN_OK);
+    expect_text(event.what, "after");
     expect_equal(at.missed + at.missed_trace, 0);
     expect_equal(end(), 1);
 }
@@ -261,12 +261,12 @@ static void tell_for_ever(void *argument)
     }
 }
 
-static void expect_whole(const cen_event *events)
+static void expect_whole(const cen_event *event)
 {
-    char text[120];
-    snprintf(text, sizeof text, "This is event %s, and it is the same as %s and %s.", events->what, events->what,
-             events->what);
-    expect_text(events->text, text);
+    char text[200];
+    snprintf(text, sizeof text, "This is event %s, and it is the same as %s and %s.", event->what, event->what,
+             event->what);
+    expect_text(event->text, text);
 }
 
 /* Starts a child that tells for ever, and reads what it says until it has told so many. */

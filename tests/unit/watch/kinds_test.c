@@ -177,12 +177,12 @@ static void compare_events(void)
     const description_heard *heard = events_hear();
     expect(heard->count > 0);
     for (unsigned i = 0; i < heard->count; i++) {
-        char *section = section_of(heard->all[i].kind);
+        char *section = section_of(heard->all[i].component_kind);
         const char *list = strstr(section, "\nEvents:");
-        bool is_pool = strcmp(heard->all[i].kind, "pool") == 0; /* its events are those of pool.h */
+        bool is_pool = strcmp(heard->all[i].component_kind, "pool") == 0; /* its events are those of pool.h */
         if (!is_pool && (!list || !is_said(list, heard->all[i].what, "")))
             test_fail(__FILE__, __LINE__, "docs/components.md lacks the events `%s` of a %s", heard->all[i].what,
-                      heard->all[i].kind);
+                      heard->all[i].component_kind);
         free(section);
     }
 }

@@ -24,11 +24,11 @@ typedef struct diary {
 
 static diary first, second;
 
-static void note(void *argument, const cen_event *events, uint64_t missed)
+static void note(void *argument, const cen_event *event, uint64_t missed)
 {
     diary *d = argument;
     uint32_t count = ceni_load_relaxed(&d->count);
-    if (count < MOST) snprintf(d->what[count], sizeof d->what[0], "%.7s", events->what);
+    if (count < MOST) snprintf(d->what[count], sizeof d->what[0], "%.7s", event->what);
     d->missed += missed;
     ceni_store_release(&d->count, count + 1);
     ceni_futex_wake(&d->count, 1);
@@ -50,7 +50,7 @@ static void unlisten(void)
     expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, NULL, NULL, NULL), CEN_OK);
 }
 
-TEST(a_listener_is_told_each_events_of_its_level_from_then_on_in_order)
+TEST(a_listener_is_told_each_event_of_its_level_from_then_on_in_order)
 {
     cen_event_emit(CEN_LEVEL_ERROR, "before", NULL);
     listen(CEN_LEVEL_WARNING, &first);
@@ -121,10 +121,10 @@ TEST(another_listener_replaces_the_first)
 static _Atomic uint32_t within; /* 1: has answered */
 static cen_status answered[2];
 
-static void replace_myself(void *argument, const cen_event *events, uint64_t missed)
+static void replace_myself(void *argument, const cen_event *event, uint64_t missed)
 {
     (void)argument, (void)missed;
-    if (strcmp(events->what, "go") != 0) return;
+    if (strcmp(event->what, "go") != 0) return;
     cen_error error;
     answered[0] = cen_events_listen(CEN_LEVEL_NOTICE, NULL, NULL, &error);
     answered[1] = cen_events_listen(CEN_LEVEL_NOTICE, note, &first, &error);
@@ -171,10 +171,10 @@ TEST(without_a_thread_the_former_listener_stays)
 
 static _Atomic uint32_t gate; /* 1: may go on */
 
-static void wait_first(void *argument, const cen_event *events, uint64_t missed)
+static void wait_first(void *argument, const cen_event *event, uint64_t missed)
 {
     await(&gate, 1);
-    note(argument, events, missed);
+    note(argument, event, missed);
 }
 
 TEST(one_that_is_too_slow_learns_how_many_it_missed)
@@ -243,9 +243,9 @@ TEST(a_forked_child_has_no_listener_and_can_have_its_own)
     expect_text(first.what[1], "two");
 }
 
-static void fork_here(void *argument, const cen_event *events, uint64_t missed)
+static void fork_here(void *argument, const cen_event *event, uint64_t missed)
 {
-    (void)argument, (void)events, (void)missed;
+    (void)argument, (void)event, (void)missed;
     pid_t child = fork();
     if (child == 0) {
         alarm(60);
@@ -270,9 +270,9 @@ TEST(a_listener_may_fork)
 
 static pid_t returning;
 
-static void fork_and_return(void *argument, const cen_event *events, uint64_t missed)
+static void fork_and_return(void *argument, const cen_event *event, uint64_t missed)
 {
-    (void)argument, (void)events, (void)missed;
+    (void)argument, (void)event, (void)missed;
     fflush(NULL);
     returning = fork(); /* an alarm would not help the child: this thread takes no signals */
     ceni_store_release(&within, 1);
@@ -299,9 +299,9 @@ TEST(a_child_that_a_listener_forks_ends_when_it_returns_as_the_only_thread_there
     expect_equal(status, 0);
 }
 
-static void end_the_thread(void *argument, const cen_event *events, uint64_t missed)
+static void end_the_thread(void *argument, const cen_event *event, uint64_t missed)
 {
-    (void)argument, (void)events, (void)missed;
+    (void)argument, (void)event, (void)missed;
     ceni_store_release(&within, 1);
     ceni_futex_wake(&within, 1);
     pthread_exit(NULL);
