@@ -153,22 +153,30 @@ cen_status ceni_tell_refusal(cen_pool *pool, ceni_verdict verdict, int64_t waite
 
 /* ---- Every take and give ------------------------------------------------------------------- */
 
-static void trace(const cen_pool *pool, ceni_occurrence event)
+static bool is_traced(const cen_pool *pool)
 {
-    if (!ceni_pool_tells || !ceni_pool_has(&pool->trace_takes)) return;
-    event.level = CEN_LEVEL_TRACE;
-    event.of = &pool->entry;
-    ceni_event_write(&event, event.where);
+    return ceni_pool_tells && ceni_pool_has(&pool->trace_takes);
+}
+
+static void trace(const cen_pool *pool, cen_event_kind kind, int64_t value, int64_t held_ns, const char *where)
+{
+    ceni_event_write(&(ceni_occurrence){.level = CEN_LEVEL_TRACE,
+                                        .kind = kind,
+                                        .of = &pool->entry,
+                                        .value = value,
+                                        .held_ns = held_ns,
+                                        .where = where},
+                     where);
 }
 
 void ceni_tell_taken(const cen_pool *pool, uint32_t index, const char *where)
 {
-    trace(pool, (ceni_occurrence){.kind = CEN_EVENT_TAKEN, .value = index, .where = where});
+    if (is_traced(pool)) trace(pool, CEN_EVENT_TAKEN, index, 0, where);
 }
 
 void ceni_tell_given(const cen_pool *pool, int64_t held_ns, const char *where)
 {
-    trace(pool, (ceni_occurrence){.kind = CEN_EVENT_GIVEN, .held_ns = held_ns, .where = where});
+    if (is_traced(pool)) trace(pool, CEN_EVENT_GIVEN, 0, held_ns, where);
 }
 
 void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_object_view *h, const char *what)
