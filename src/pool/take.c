@@ -516,7 +516,7 @@ __attribute__((always_inline)) static inline cen_status give_by_reset(cen_lease 
         lease->pool = pool;
         return give_slowly(lease);
     }
-    if (sampled) ceni_use_ends(pool, slot, ceni_word_generation(resetting));
+    if (sampled) ceni_timed_use_ends(pool, slot, ceni_word_generation(resetting));
     void *object = ceni_load_relaxed(&slot->object); /* the caller's own; carries nothing */
     cen_condition condition = looks ? pool->calls.check(pool->driver.argument, object) : CEN_CLEAN;
     if (__builtin_expect(condition != CEN_CLEAN, 0)) return give_checked_slowly(pool, slot, resetting, condition);

@@ -89,8 +89,14 @@ static inline bool ceni_use_is_timed(const cen_pool *pool, uint64_t generation)
            ceni_word_is_sampled(ceni_word(generation, CENI_SLOT_HELD | CENI_LISTED));
 }
 
-/* The lease has ended, in whatever way, and its slot is the caller's: how long it was is noted, if it is one of those. */
-void ceni_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation);
+/* The lease, one of those, has ended, in whatever way, and its slot is the caller's: how long it was is noted. */
+void ceni_timed_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation);
+
+/* The same of any lease. */
+static inline void ceni_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation)
+{
+    if (ceni_use_is_timed(pool, generation)) ceni_timed_use_ends(pool, slot, generation);
+}
 
 /* Others are counted from now on: what was counted so far is forgotten. */
 void ceni_use_begins_anew(cen_pool *pool);

@@ -110,9 +110,8 @@ void ceni_opening_took_locked(cen_pool *pool, int64_t took)
 
 /* ---- Use ------------------------------------------------------------------------------- */
 
-void ceni_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation)
+void ceni_timed_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation)
 {
-    if (!ceni_use_is_timed(pool, generation)) return;
     uint64_t note = ceni_load_acquire(&slot->note); /* [M1] */
     if (!ceni_slot_is_timed(note, generation) && !ceni_planted(use_of_the_lease_before)) return;
     /* came with the note; carries nothing */
