@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The measured part of the project's README, from a folder of results."""
+"""The measured part of the project's README, and bench/measured.md, from a folder of results."""
 import os
 
 import page
@@ -7,9 +7,9 @@ from contest import Column, Figure, table
 from results import ROOT
 from sections import OUTAGES, SERVERS, TURNS, UNBOUNDED, column, has_turns, is_ours, shape_of
 
-NONE = "No full run of the whole table is recorded yet; `make bench-all` makes one in under an hour, " \
-    "[bench/README.md](bench/README.md) says how.\n"
-BESIDE = "[bench/findings.md](bench/findings.md) has what single benchmarks showed beyond that: what crews of their own are for, " \
+NONE = "No full run of the whole table is recorded yet. `make bench-all` makes one in under an hour: " \
+    "[how it is measured](%s).\n"
+BESIDE = "[findings.md](findings.md) has what single benchmarks showed beyond that: what crews of their own are for, " \
     "what asking costs, drivers beside no pool at all.\n"
 TASKS = {"submit1": "from outside, 1", "submit2": "2", "yield": "yield", "spawn": "spawn many", "inside": "inside",
          "result": "result, us"}
@@ -110,7 +110,7 @@ def opening(results, link):
     reached, known, disturbed = page.counted(results.targets())
     text = page.warnings(results)
     text += "One run of `%s` on %s, %s, commit %s: %s min, [the whole table](%s/table.md) with spreads, growth and every " \
-        "target, and [how it is measured](bench/README.md#the-whole-table). " % (machine["command"], page.machine_words(machine),
+        "target, and [how it is measured](README.md#the-whole-table). " % (machine["command"], page.machine_words(machine),
                                                                      machine["date"][:10],
                                                                      page.commit_words(machine), page.minutes(machine["seconds"]),
                                                                      link)
@@ -122,10 +122,40 @@ def opening(results, link):
     return text + "\n"
 
 
-def section(results, root=ROOT):
+def first_of(results, cell):
+    """Ours and the best peer's nanoseconds of a cell without work, with the peer's name; None if one of them is missing."""
+    each = bare(column(results, "pool-throughput", cell, ""))
+    ours, peer = each.best(each.ours), each.best(each.peers)
+    if not ours or not peer:
+        return None
+    return "%s ns %%s (best peer: %s, %s)" % (each.figures[ours].words(False), each.figures[peer].words(False),
+                                              results.name(peer, "pool"))
+
+
+def brief(results, root=ROOT):
+    """For the front page: a sentence, what is missed, a chart."""
     if results is None:
-        return NONE + "\n" + BESIDE
+        return NONE % "bench/README.md"
     link = os.path.relpath(results.folder, root)
+    reached, known, _ = page.counted(results.targets())
+    cells = [(words, first_of(results, cell)) for cell, words in (("T1S1/0", "with one thread"), ("T2S10/0", "with two threads over ten objects"), ("T64S10/0", "with 64 threads over ten objects"))
+             if cell in results.cells("pool-throughput")]
+    said = [figures % words for words, figures in cells if figures]
+    text = page.warnings(results)
+    text += "A take and a give cost %s." % ", ".join(said) if said else "One run of every benchmark."
+    if known and reached < known:
+        text += " cenote is not first everywhere: it misses [%d of %d targets](%s/table.md#missed)." % (known - reached, known, link)
+    text += " [All tables](bench/measured.md), [how it is measured](bench/README.md#the-whole-table).\n"
+    if os.path.exists(os.path.join(results.folder, "checkout.svg")):
+        text += "\n![Nanoseconds per take and give of every contestant](%s/checkout.svg)\n" % link
+    return text
+
+
+def section(results, root=ROOT):
+    """For bench/measured.md: all tables, medians alone."""
+    if results is None:
+        return NONE % "README.md" + "\n" + BESIDE
+    link = os.path.relpath(results.folder, os.path.join(root, "bench"))
     parts = [opening(results, link), checkout(results, link), tasks(results), routing(results), ends(results), outage(results),
              BESIDE]
     return "\n".join(part for part in parts if part)

@@ -186,14 +186,17 @@ class Rendered(Folder):
 class TheReadme(Folder):
     def setUp(self):
         super().setUp()
-        self.put("# cenote\n\n## Measured\n%sold words\n%s\n## After\n" % (readme.BEGIN, readme.END))
+        for page in readme.PAGES:
+            self.put("# cenote\n\n## Measured\n%sold words\n%s\n## After\n" % (readme.BEGIN, readme.END), page)
 
-    def put(self, text):
-        with open(os.path.join(self.place.name, "README.md"), "w") as file:
+    def put(self, text, page="bench/measured.md"):
+        path = os.path.join(self.place.name, page)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
             file.write(text)
 
-    def text(self):
-        with open(os.path.join(self.place.name, "README.md")) as file:
+    def text(self, page="bench/measured.md"):
+        with open(os.path.join(self.place.name, page)) as file:
             return file.read()
 
     def run_readme(self, *words):
@@ -210,13 +213,25 @@ class TheReadme(Folder):
         self.run_readme()
         text = self.text()
         self.assertTrue(text.startswith("# cenote\n\n## Measured\n") and text.endswith("\n## After\n"))
-        for words in ("make bench-all", "Model T, 2 processors", "2026-01-02", "bench/results/2026-01-02-model-t-2/table.md",
+        for words in ("make bench-all", "Model T, 2 processors", "2026-01-02", "(results/2026-01-02-model-t-2/table.md",
                       "2 of 3 targets",
-                      "bench/results/2026-01-02-model-t-2/checkout.svg"):
+                      "(results/2026-01-02-model-t-2/checkout.svg"):
             self.assertIn(words, text)
         self.assertNotIn("old words", text)
         self.assertEqual(row(text, "**cenote**")[1], "**6.4**")
         self.run_readme("--check")
+
+    def test_the_front_page_has_one_sentence_what_is_missed_and_a_chart(self):
+        render.write(fixture.write(self.folder), self.folder)
+        self.run_readme()
+        text = self.text("README.md")
+        self.assertTrue(text.startswith("# cenote\n\n## Measured\n") and text.endswith("\n## After\n"))
+        for words in ("6.4 ns with one thread (best peer: 13.1, mutex + condvar stack)", "[1 of 3 targets](bench/results/2026-01-02-model-t-2/table.md#missed)",
+                      "(bench/measured.md)", "(bench/results/2026-01-02-model-t-2/checkout.svg)"):
+            self.assertIn(words, text)
+        self.assertNotIn("|", text)
+        self.put(text.replace("6.4 ns", "3.2 ns"), "README.md")
+        self.refuses("README.md is not what the newest results say")
 
     def test_one_that_is_out_of_date_is_noticed(self):
         render.write(fixture.write(self.folder), self.folder)
@@ -256,7 +271,8 @@ class TheReadme(Folder):
         self.run_readme("--check")
 
     def test_marks_that_are_missing_are_noticed(self):
-        self.put("# cenote\n")
+        for page in readme.PAGES:
+            self.put("# cenote\n", page)
         self.refuses("the two marks")
 
 
