@@ -4,9 +4,39 @@
 sampled_tree() {
     fresh
     mkdir -p "$tree/docs"
-    put README.md <README.md
-    put tests/samples/README.md.h <tests/samples/README.md.h
-    put tests/samples/README.md.output <tests/samples/README.md.output
+    put README.md <<'END'
+```c
+#include <stdio.h>
+#include <stdlib.h>
+#include <cenote/cenote.h>
+
+static cen_status open_page(void *size, void **out, cen_error *error)
+{
+    (void)error;
+    return (*out = malloc(*(size_t *)size)) ? CEN_OK : CEN_NO_MEMORY;
+}
+static void close_page(void *size, void *page) { (void)size, free(page); }
+
+int main(void)
+{
+    static size_t size = 4096;
+    static const cen_driver_calls pages = {.size = sizeof pages, .open = open_page, .close = close_page};
+    cen_pool_options options = CEN_POOL_OPTIONS(.name = "pages", .driver = {&pages, &size}, .max = 4);
+    cen_pool *pool;
+    cen_error error;
+    if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), 1;
+
+    CEN_WITH (pool, cen_in_ms(500), char *, page, &error) {       /* given back on every way out */
+        snprintf(page, size, "nobody else writes here");
+        puts(page);
+    } else puts(error.text);                                      /* says why there was none */
+
+    cen_pool_close(pool, cen_in_s(5), NULL, NULL);                /* awaits the holders */
+    cen_pool_free(pool);
+}
+```
+END
+    put tests/samples/README.md.output <<<'nobody else writes here'
     put tests/samples/given.h <tests/samples/given.h
     put docs/page.md <<'END'
 ```c
@@ -53,7 +83,7 @@ build=build/release samples rejects "check-samples rejects a program that prints
 planted README.md 's/^    cen_pool_free(pool);/    return 3;/'
 build=build/release samples rejects "check-samples rejects a program that fails" "ended with status 3"
 planted README.md 's/cen_pool_close(pool/cen_pool_shut(pool/'
-samples rejects "check-samples rejects a program that does not compile" "README.md:33"
+samples rejects "check-samples rejects a program that does not compile" "README.md:27"
 planted README.md 's/^    (void)error;/    int unused;/'
 samples rejects "check-samples rejects a program with a warning" "unused"
 planted docs/page.md 's/on_given, cen_inbox/on_given, 3, cen_inbox/'
