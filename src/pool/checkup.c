@@ -82,7 +82,7 @@ static _Atomic uint32_t *tell_locked(ceni_checkup *checkup, checkup_state state)
 
 static ceni_checkup *of_locked(const ceni_slot *slot)
 {
-    return ceni_told_awaited(slot->told) ? slot->checkup : NULL;
+    return slot->notes.is_awaited ? slot->checkup : NULL;
 }
 
 static void wake(_Atomic uint32_t *word)
@@ -111,7 +111,7 @@ bool ceni_checkup_ends(cen_pool *pool, uint32_t index, uint64_t generation, cons
     char said[CENI_CHECK_SAID] = "";
     if (failure) copy_words(said, failure);
     ceni_waiters_lock(pool->line);
-    if (!ceni_told_awaited(slot->told)) {
+    if (!slot->notes.is_awaited) {
         ceni_waiters_unlock(pool->line);
         return false;
     }
@@ -119,7 +119,7 @@ bool ceni_checkup_ends(cen_pool *pool, uint32_t index, uint64_t generation, cons
     checkup_state state = decide_locked(pool, slot, generation, checkup, !failure);
     if (checkup) memcpy(checkup->said, said, sizeof said);
     _Atomic uint32_t *word = checkup ? tell_locked(checkup, state) : NULL;
-    slot->told &= ~CENI_TOLD_AWAITED;
+    slot->notes.is_awaited = false;
     pool->awaited_tests--;
     ceni_waiters_unlock(pool->line);
     wake(word);
@@ -188,7 +188,7 @@ static bool begin(cen_pool *pool, const ceni_grant *grant, ceni_checkup *checkup
     if (begins) {
         ceni_add_seq_cst(&pool->shifts, 1);      /* [B3] */
         ceni_store_relaxed(&slot->tested_at, 0); /* it has not begun, so it does not take long; carries nothing */
-        slot->told = CENI_TOLD_AWAITED;
+        slot->notes = (ceni_slot_notes){.is_awaited = true};
         slot->checkup = checkup;
         checkup->slot = slot;
         ceni_list_push_back(&pool->checkups, &checkup->link);

@@ -316,8 +316,8 @@ void ceni_chores_checked(cen_pool *pool, uint32_t index, uint64_t generation, ce
 /* Whether somebody waited for the test. */
 bool ceni_chores_unwant_locked(cen_pool *pool, ceni_slot *slot)
 {
-    if (!ceni_told_wanted(slot->told)) return false;
-    slot->told &= ~CENI_TOLD_WANTED;
+    if (!slot->notes.is_wanted) return false;
+    slot->notes.is_wanted = false;
     pool->testing_for_waiters--;
     return true;
 }
@@ -395,7 +395,7 @@ static bool pick_usual_locked(cen_pool *pool, ceni_chore *chore, uint32_t *index
     *for_minimum = wanted_by_waiters_locked(pool) == 0 && pool->top_up > 0;
     bool wanted = wanted_locked(pool) > 0 || ceni_planted(opens_for_nobody);
     bool picked = wanted && ceni_place_claim_for_helper_locked(pool, index);
-    if (picked) ceni_slot_at(pool, *index)->told = 0;
+    if (picked) ceni_slot_at(pool, *index)->notes = (ceni_slot_notes){.number_ = 0};
     if (picked && *for_minimum) {
         pool->top_up--;
         pool->opening_for_minimum++;

@@ -24,12 +24,12 @@
 #include "port/port.h"
 #include "port/process_exit.h"
 
-/* Closes the object if it is still idle. `told`: what its slot says from then on. */
-static bool close_one(cen_pool *pool, uint32_t index, uint64_t word, uint64_t told)
+/* Closes the object if it is still idle. */
+static bool close_one(cen_pool *pool, uint32_t index, uint64_t word, bool was_idle)
 {
     ceni_waiters_lock(pool->line);
     bool ours = ceni_idle_withdraw_locked(pool, index, ceni_word_generation(word));
-    if (ours) ceni_slot_at(pool, index)->told = told;
+    if (ours) ceni_slot_at(pool, index)->notes = (ceni_slot_notes){.was_idle = was_idle};
     ceni_waiters_unlock(pool->line);
     if (ours) ceni_place_end(pool, index, "the pool is closed");
     return ours;
@@ -40,7 +40,7 @@ static uint32_t close_idle(cen_pool *pool)
     uint32_t closed = 0, places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         uint64_t word = ceni_word_at(pool, index);
-        if (ceni_word_state(word) == CENI_SLOT_IDLE) closed += close_one(pool, index, word, CENI_TOLD_SWEPT);
+        if (ceni_word_state(word) == CENI_SLOT_IDLE) closed += close_one(pool, index, word, true);
     }
     return closed;
 }
@@ -134,7 +134,7 @@ void ceni_close_revoke_all(cen_pool *pool)
             uint64_t word = ceni_word_at(pool, index);
             ceni_slot_state state = ceni_word_state(word);
             if (state == CENI_SLOT_HELD) revoke_and_tell(pool, index, ceni_word_generation(word));
-            else if (state == CENI_SLOT_IDLE) close_one(pool, index, word, 0);
+            else if (state == CENI_SLOT_IDLE) close_one(pool, index, word, false);
             else break;
         }
     }

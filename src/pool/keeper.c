@@ -215,10 +215,10 @@ static bool count_leak(cen_pool *pool, ceni_slot *slot, uint64_t word)
 {
     uint64_t generation = ceni_word_generation(word);
     ceni_waiters_lock(pool->line);
-    /* What `told` says of a call that has begun since, it says under this lock, after the lease has ended. */
+    /* What the notes say of a call that has begun since, they say under this lock, after the lease has ended. */
     bool leaks = ceni_word_bare(ceni_slot_word(slot)) == ceni_word_bare(word);
-    leaks = leaks && (slot->told != generation || ceni_planted(leak_told_every_round));
-    if (leaks) slot->told = generation;
+    leaks = leaks && (slot->notes.leaked_generation != generation || ceni_planted(leak_told_every_round));
+    if (leaks) slot->notes = (ceni_slot_notes){.leaked_generation = generation & CENI_GENERATIONS};
     pool->tally.leaked += leaks;
     ceni_waiters_unlock(pool->line);
     return leaks;
@@ -284,7 +284,7 @@ static void tend_opening(cen_pool *pool, uint32_t index, uint64_t word, int64_t 
                    (long long)(limit / 1000000));
     ceni_waiters_lock(pool->line);
     bool same = goes_on_locked(slot, word, &slot->opened_at, began);
-    bool first = same && slot->told < CENI_TOLD_NOTHING && !(slot->told & CENI_TOLD_LATE);
+    bool first = same && !slot->notes.is_between && !slot->notes.is_overdue;
     ceni_opening_events events = {.failures = 0};
     if (first) events = ceni_opening_overdue_locked(pool, index, &why);
     bool cancels = first && ceni_later_withdraw_locked(pool, index, &ticket);

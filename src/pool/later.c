@@ -13,7 +13,7 @@
  * nobody but whoever redeems its ticket.
  *
  * Invariants
- *  N1 A ticket is redeemed once. Its number is in `told` of its slot from when
+ *  N1 A ticket is redeemed once. Its number is in the notes of its slot from when
  *     it is issued until it is redeemed, both under the lock, and no other
  *     ticket of the process has it.
  *  N2 A ticket that was not redeemed has a hand on the pool, which whoever
@@ -54,10 +54,10 @@ static uint64_t next_number(void)
     return (ceni_add_relaxed(&last, 1) + 1) & NUMBERS; /* a number; carries nothing */
 }
 
-static cen_ticket ticket_of(cen_pool *pool, uint32_t index, uint64_t told)
+static cen_ticket ticket_of(cen_pool *pool, uint32_t index, uint64_t number)
 {
     return (cen_ticket){.pool = pool,
-                        .number = (told & NUMBERS) << INDEX_BITS | index,
+                        .number = number << INDEX_BITS | index,
                         .line_ = pool->line,
                         .epoch_ = ceni_setting(&pool->epoch)};
 }
@@ -77,11 +77,15 @@ bool ceni_later_does(const cen_pool *pool, ceni_chore chore)
 cen_ticket ceni_later_issue_locked(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_minimum)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    uint64_t kept = chore == CENI_CHORE_TEST ? ceni_told_wanted(slot->told) : 0;
-    if (chore == CENI_CHORE_CLOSE) kept = ceni_told_swept(slot->told);
-    slot->told = CENI_TOLD_TICKET | kept | (for_minimum ? CENI_TOLD_MINIMUM : 0) | next_number();
+    slot->notes = (ceni_slot_notes){
+        .has_ticket = true,
+        .is_minimum = for_minimum,
+        .is_wanted = chore == CENI_CHORE_TEST && slot->notes.is_wanted,
+        .was_idle = chore == CENI_CHORE_CLOSE && slot->notes.was_idle,
+    };
+    slot->notes.call_number = next_number() & NUMBERS; /* as it is: said for the compiler */
     pool->hands++;
-    return ticket_of(pool, index, slot->told);
+    return ticket_of(pool, index, slot->notes.call_number);
 }
 
 void ceni_later_start(cen_pool *pool, ceni_chore chore, uint32_t index, cen_ticket ticket)
@@ -123,18 +127,13 @@ void ceni_later_close_orphan(cen_pool *pool, void *object, cen_ticket ticket)
 
 /* ---- Giving up --------------------------------------------------------------------------- */
 
-static bool is_open_ticket(uint64_t told)
-{
-    return (told & CENI_TOLD_TICKET) && told < CENI_TOLD_NOTHING;
-}
-
 bool ceni_later_withdraw_locked(cen_pool *pool, uint32_t index, cen_ticket *out)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (!is_open_ticket(slot->told) || (slot->told & CENI_TOLD_CANCELLED)) return false;
-    slot->told |= CENI_TOLD_CANCELLED;
+    if (!slot->notes.has_ticket || slot->notes.is_cancelled) return false;
+    slot->notes.is_cancelled = true;
     pool->tests_given_up += ceni_word_state(ceni_slot_word(slot)) == CENI_SLOT_TESTING;
-    *out = ticket_of(pool, index, slot->told);
+    *out = ticket_of(pool, index, slot->notes.call_number);
     return true;
 }
 
@@ -184,14 +183,15 @@ static bool redeem_locked(cen_pool *pool, uint64_t number, uint32_t *index, ceni
     *index = (uint32_t)(number & ((1u << INDEX_BITS) - 1));
     if (*index >= ceni_place_count(pool)) return false;
     ceni_slot *slot = ceni_slot_at(pool, *index);
-    uint64_t told = slot->told;
-    bool same = (told & NUMBERS) == number >> INDEX_BITS || ceni_planted(done_twice_accepted);
-    if (!is_open_ticket(told) || !same) return false;
+    ceni_slot_notes notes = slot->notes;
+    bool same = notes.call_number == number >> INDEX_BITS || ceni_planted(done_twice_accepted);
+    if (!notes.has_ticket || !same) return false;
     *chore = chore_in(ceni_word_state(ceni_slot_word(slot)));
-    how->unwanted = told & (CENI_TOLD_LATE | CENI_TOLD_CANCELLED);
-    how->for_minimum = told & CENI_TOLD_MINIMUM;
-    pool->tests_given_up -= *chore == CENI_CHORE_TEST && (told & CENI_TOLD_CANCELLED);
-    slot->told = told & CENI_TOLD_LATE ? CENI_TOLD_OVERDUE : told & (CENI_TOLD_WANTED | CENI_TOLD_SWEPT);
+    how->unwanted = notes.is_overdue || notes.is_cancelled;
+    how->for_minimum = notes.is_minimum;
+    pool->tests_given_up -= *chore == CENI_CHORE_TEST && notes.is_cancelled;
+    slot->notes =
+        (ceni_slot_notes){.is_overdue = notes.is_overdue, .is_wanted = notes.is_wanted, .was_idle = notes.was_idle};
     return true;
 }
 

@@ -4,7 +4,7 @@
  * those who listen are told, and whether anybody need wait for another.
  *
  * Each opening feeds the gate once: when it ends, or before, when it takes too
- * long. `told` of its slot, under the lock, remembers which. One that came too
+ * long. The notes of its slot, under the lock, say which. One that came too
  * late for a driver that is done later, so that its object is closed, tells the
  * gate nothing more; what a blocking driver opened too late is used, and is a
  * success like any other.
@@ -43,12 +43,12 @@ void ceni_opening_done(cen_pool *pool, ceni_slot *slot, int64_t now)
     ceni_keeper_nudge(pool);
 }
 
-/* In `told` of a slot that is opening it is noted that the gate was told already. */
+/* In the notes of a slot that is opening it is written that the gate was told already. */
 static bool was_overdue_locked(cen_pool *pool, uint32_t index)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    bool overdue = slot->told == CENI_TOLD_OVERDUE;
-    slot->told = CENI_TOLD_NOTHING; /* a round may come before the slot is in its next state */
+    bool overdue = slot->notes.is_overdue;
+    slot->notes = (ceni_slot_notes){.is_between = true}; /* a round may come before the slot is in its next state */
     pool->overdue -= overdue;
     return overdue;
 }
@@ -106,8 +106,7 @@ ceni_opening_events ceni_opening_ended_locked(cen_pool *pool, uint32_t index, in
 ceni_opening_events ceni_opening_overdue_locked(cen_pool *pool, uint32_t index, const cen_error *why)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (slot->told & CENI_TOLD_TICKET) slot->told |= CENI_TOLD_LATE; /* it is none of the whole values: see who calls */
-    else slot->told = CENI_TOLD_OVERDUE;
+    slot->notes.is_overdue = true;
     pool->overdue++;
     ceni_opening_events events = {.overdue = true};
     events.breaker_opened = !ceni_planted(overdue_not_told) && fail_locked(pool, ceni_setting(&slot->opened_at), why);

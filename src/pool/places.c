@@ -102,7 +102,7 @@ static bool claim_lowest_locked(cen_pool *pool, uint32_t *index)
         *index = chunk->first + at;
         ceni_slot_begins_locked(pool, chunk, at);
         ceni_store_relaxed(&chunk->slots[at].opened_at, 0); /* no helper has begun; carries nothing */
-        chunk->slots[at].told = CENI_TOLD_NOTHING;
+        chunk->slots[at].notes = (ceni_slot_notes){.is_between = true};
         ceni_slot_move(&chunk->slots[at], ceni_slot_generation(pool, *index), CENI_SLOT_EMPTY, CENI_SLOT_OPENING);
         pool->live++;
         pool->opening++;
@@ -327,7 +327,7 @@ static void call_close(cen_pool *pool, uint32_t index)
 static void count_ended_locked(cen_pool *pool, uint32_t index)
 {
     pool->tally.closed++;
-    pool->tally.closed_before += ceni_told_swept(ceni_slot_at(pool, index)->told) != 0;
+    pool->tally.closed_before += ceni_slot_at(pool, index)->notes.was_idle;
     bool fewer = pool->options.min_idle > 0; /* the keeper is to see whether one is missing */
     if (fewer) pool->next_round = 0;
 }

@@ -5,15 +5,12 @@
  *
  * Resets and closes are linked by the slot's link: a slot that is RESETTING or
  * CLOSING is in no other list. A slot that is TESTING keeps its place in the list
- * of an exact order (idle.c), which has the link. So `told` of each slot in the
- * queue of tests has the index of the next. The same bits show, in other states,
- * the lease whose leak was told; they are cleared when the slot is taken out.
+ * of an exact order (idle.c), which has the link. So the notes of each slot in the
+ * queue of tests have the index of the next.
  *
  * Tested by tests/unit/pool/tested_order_test.c.
  */
 #include "pool/internal.h"
-
-_Static_assert(CEN_POOL_MAX < CENI_TOLD_NEXT, "the index of every slot fits, plus one");
 
 void ceni_queues_init(cen_pool *pool)
 {
@@ -21,12 +18,18 @@ void ceni_queues_init(cen_pool *pool)
     pool->first_test = pool->last_test = CENI_NO_INDEX;
 }
 
+/* All else in its notes is of the lease or the call before. */
+static void keep_those_who_wait_locked(ceni_slot *slot)
+{
+    slot->notes = (ceni_slot_notes){.is_wanted = slot->notes.is_wanted, .is_awaited = slot->notes.is_awaited};
+}
+
 static void add_test_locked(cen_pool *pool, ceni_slot *slot)
 {
     uint32_t index = ceni_slot_index(pool, slot);
-    slot->told = ceni_told_wanted(slot->told) | ceni_told_awaited(slot->told); /* it is the last */
+    keep_those_who_wait_locked(slot); /* it is the last */
     if (pool->last_test == CENI_NO_INDEX) pool->first_test = index;
-    else ceni_slot_at(pool, pool->last_test)->told |= index + 1;
+    else ceni_slot_at(pool, pool->last_test)->notes.next_test = index + 1;
     pool->last_test = index;
 }
 
@@ -34,8 +37,8 @@ static uint32_t pop_test_locked(cen_pool *pool)
 {
     uint32_t index = pool->first_test;
     ceni_slot *slot = ceni_slot_at(pool, index);
-    uint32_t next = (uint32_t)(slot->told & CENI_TOLD_NEXT);
-    slot->told = ceni_told_wanted(slot->told) | ceni_told_awaited(slot->told);
+    uint32_t next = (uint32_t)slot->notes.next_test;
+    keep_those_who_wait_locked(slot);
     pool->first_test = next ? next - 1 : CENI_NO_INDEX;
     if (!next) pool->last_test = CENI_NO_INDEX;
     return index;

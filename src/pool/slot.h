@@ -63,6 +63,38 @@ typedef enum ceni_slot_state {
 
 enum { CENI_LISTED = 0x80, CENI_MARKED = 0x40, CENI_STATE_MASK = 0x3f };
 
+/* A generation has 56 bits: a word has 8 more. */
+#define CENI_GENERATIONS (UINT64_MAX >> 8)
+
+/* What is known of a slot beyond its word. One number is enough, as no two of its meanings meet: a lease is over before a call
+ * begins, and what waits for its test has no ticket. Flags stay while the number changes. */
+typedef union ceni_slot_notes {
+    struct {
+        uint64_t leaked_generation : 56; /* held: of the lease whose leak was told */
+    };
+    struct {
+        uint64_t call_number : 56; /* has_ticket: the number of the call that goes on, and will be done later */
+    };
+    struct {
+        uint64_t
+            next_test : 56; /* it waits for a helper to test it: the index of the next one plus one; 0: it is the last */
+    };
+    struct {
+        uint64_t number_ : 56;
+        uint64_t has_ticket : 1;
+        uint64_t is_overdue : 1;   /* it opens, and takes too long */
+        uint64_t is_cancelled : 1; /* the driver was asked to end the call */
+        uint64_t is_minimum : 1;   /* it opens, and nobody waits for it */
+        uint64_t is_wanted : 1;    /* it is tested, or will be, and somebody waits for that */
+        uint64_t is_awaited : 1;   /* likewise; it was a take that found it and put it to the test (checkup.c) */
+        uint64_t was_idle : 1;     /* it is closed, and was idle when the pool was */
+        /* no helper opens it, or none any more, although it is not yet in its next state: nobody can be told that it takes too
+         * long */
+        uint64_t is_between : 1;
+    };
+} ceni_slot_notes;
+_Static_assert(sizeof(ceni_slot_notes) == sizeof(uint64_t), "flags lie above the number");
+
 typedef struct ceni_slot {
     /* any thread, atomically; one pair of lines, because every take and give is here */
     _Alignas(CENI_CACHE_LINE) _Atomic uint64_t word;
@@ -78,8 +110,8 @@ typedef struct ceni_slot {
     union {
         uint64_t scopes;           /* that are open */
         struct cen_future *giving; /* is to be told when what follows the give is over; whoever owns the slot */
-        /* of the take that sleeps until this slot is tested; under the pool's lock, and only if `told` has
-         * CENI_TOLD_AWAITED; NULL: the take has left, or was told */
+        /* of the take that sleeps until this slot is tested; under the pool's lock, and only if the notes say
+         * is_awaited; NULL: the take has left, or was told */
         struct ceni_checkup *checkup;
     };
     /* under the pool's lock */
@@ -90,8 +122,7 @@ typedef struct ceni_slot {
     _Atomic int64_t expires_at;        /* when the object is to be closed, by a reload that is spread */
     _Atomic int64_t tested_at;         /* or, while it is testing, when that began */
     _Atomic uint64_t first_generation; /* before the first lease of this object */
-    /* the generation whose leak has been told; or what is said of a call, below; under the lock */
-    uint64_t told;
+    ceni_slot_notes notes;             /* under the lock */
 } ceni_slot;
 
 enum { CENI_SLOT_SHIFT = 7 };
@@ -160,43 +191,6 @@ static inline bool ceni_word_next_is_sampled(uint64_t word)
 {
     if (ceni_planted(sampled_every_64th)) return ceni_word_is_sampled(word + 256);
     return (uint32_t)word * CENI_GOLDEN + (CENI_GOLDEN << 8) < CENI_SAMPLED_BELOW;
-}
-
-/* In `told` of a slot that is opening: that it takes too long; that no helper is opening it, or none any more, although
- * it is not yet in its next state, so that nobody can be told that it takes too long. */
-#define CENI_TOLD_OVERDUE UINT64_MAX
-#define CENI_TOLD_NOTHING (UINT64_MAX - 1)
-
-/* In `told` of a slot with which a call goes on that will be done later: the call's number, and what is known of it. A
- * generation has none of these bits. */
-#define CENI_TOLD_TICKET (UINT64_C(1) << 63)    /* there is such a call */
-#define CENI_TOLD_LATE (UINT64_C(1) << 62)      /* it opens, and takes too long */
-#define CENI_TOLD_CANCELLED (UINT64_C(1) << 61) /* the driver was asked to end it */
-#define CENI_TOLD_MINIMUM (UINT64_C(1) << 60)   /* it opens, and nobody waits for it */
-/* Of a slot that is tested, also before the test begins: somebody waits for it. */
-#define CENI_TOLD_WANTED (UINT64_C(1) << 59)
-/* Of a slot that waits for a helper to test it: the index of the next in the queue, plus one; 0: it is the last. */
-#define CENI_TOLD_NEXT ((UINT64_C(1) << 21) - 1)
-/* Of a slot that is closed: it was idle when the pool was. */
-#define CENI_TOLD_SWEPT (UINT64_C(1) << 58)
-
-/* Of a slot that is tested, also before the test begins: a take has found it and had it put to the test (checkup.c). */
-#define CENI_TOLD_AWAITED (UINT64_C(1) << 57)
-
-/* Of these alone; the two whole values above have all these bits. */
-static inline uint64_t ceni_told_wanted(uint64_t told)
-{
-    return told < CENI_TOLD_NOTHING ? told & CENI_TOLD_WANTED : 0;
-}
-
-static inline uint64_t ceni_told_awaited(uint64_t told)
-{
-    return told < CENI_TOLD_NOTHING ? told & CENI_TOLD_AWAITED : 0;
-}
-
-static inline uint64_t ceni_told_swept(uint64_t told)
-{
-    return told < CENI_TOLD_NOTHING ? told & CENI_TOLD_SWEPT : 0;
 }
 
 /* The word of a slot that is not the caller's. */

@@ -65,7 +65,7 @@ static void put_to_test_locked(cen_pool *pool, uint32_t index, uint64_t generati
 {
     if (!ceni_idle_hold_locked(pool, index, generation, CENI_SLOT_TESTING)) return; /* somebody has it */
     ceni_slot *slot = ceni_slot_at(pool, index);
-    slot->told = CENI_TOLD_WANTED;
+    slot->notes = (ceni_slot_notes){.is_wanted = true};
     pool->testing_for_waiters++;
     ceni_store_relaxed(&slot->tested_at, 0); /* it has not begun, so it does not take long; carries nothing */
     if (!pool->helped) {
