@@ -13,9 +13,9 @@
  *     }
  *     cen_components_each(show, NULL);
  *
- * A component tells of itself in four ways: metrics (numbers, for metrics), histograms
- * (histograms), a description (all of it, lists of holders, members, children, workers
- * included, for a page or JSON), and by the actions it obeys.
+ * A component describes itself in four ways: metrics (numbers), histograms (of durations), a
+ * description (all of it, with lists of holders, members, children and workers, for a page or
+ * JSON), and actions that it can be told to do.
  *
  * A component cannot end while it is visited: whoever frees it waits for the visitor. So
  * a visitor copies what it wants and returns, and never waits for a network; it ends by returning, not by longjmp or pthread_exit.

@@ -56,7 +56,7 @@ typedef enum cen_mariadb_role {
 typedef enum cen_mariadb_reset_policy {
     /* What was seen to be necessary: "rollback" if nothing but a transaction is left, mysql_reset_connection and `setup` if
      * more is. The server tells of all but GET_LOCK, LOCK TABLES, HANDLER, SELECT ... INTO @variable, @variable := ..., and SET
-     * TRANSACTION for the next transaction: whoever uses these ends them, or says ALWAYS. Nor does it tell that several
+     * TRANSACTION for the next transaction: end them yourself, or use CEN_MARIADB_RESET_ALL. Nor does it tell that several
      * statements in one text were allowed by mysql_set_server_option: mysql_reset_connection is followed by forbidding them, but
      * if nothing else was changed they stay allowed. */
     CEN_MARIADB_RESET_CHANGED = 0,
@@ -92,7 +92,7 @@ typedef struct cen_mariadb_options {
     /* mariadb://user:password@host:port/database?name=value&... or mysql://...; each part may be left out, and %41 means A.
      * A host that begins with a slash (%2Frun%2Fmysqld%2Fmysqld.sock) or the parameter `socket` is a Unix socket's path.
      * Parameters: socket, connect_timeout, read_timeout, write_timeout (seconds, "0.5"), charset, statements, role (any,
-     * primary, replica), reset (as_needed, always, never), tls (off, on, verify), tls_ca, tls_cert, tls_key, tls_cipher,
+     * primary, replica), reset (changed, all, nothing), tls (off, on, verify), tls_ca, tls_cert, tls_key, tls_cipher,
      * local_infile (on, off), compress (on, off). Fields below that are not zero count before them. */
     const char *url;
     cen_mariadb_role role;

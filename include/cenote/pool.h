@@ -321,7 +321,7 @@ CEN_API cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *op
 
 /* The same as cen_pool_take and never waits; it may open an object. With a driver that blocks it
  * lends what is idle only, and lets one be opened for whoever comes next. Errors: also EMPTY (all are
- * in use, or changed hands while they were looked at, or, with max_barging_ns off,
+ * in use, or changed hands while they were looked at, or, with max_barging_ns = CEN_NONE,
  * others wait), never TIMEOUT. */
 #define cen_pool_try_take(pool, out, error) cen_pool_try_take_at((pool), (out), (error), CEN_HERE)
 CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error, const char *where);
@@ -563,13 +563,13 @@ CEN_API cen_status cen_pool_listen(cen_pool *pool,
                                    void (*listener)(void *argument, const cen_event *event, uint64_t missed),
                                    void *argument, cen_error *error);
 
-/* ---- Look ---------------------------------------------------------------------- */
+/* ---- Stats --------------------------------------------------------------------- */
 
-/* A pool is also a thing of cenote/component.h. Its readings are the numbers below, with min_idle, and max_idle and
+/* A pool is also a component (cenote/component.h). Its metrics are the numbers below, with min_idle, and max_idle and
  * max_waiters if they are on. Its histograms: "wait", of all takes that had to wait, failures too, `instant` being the
  * leases that did not; "use", from the beginning of a lease to its end, however it ended, of one in 64 or of all (exact_times), a
  * revoked one when it comes back or is given up; "create", of all openings that succeeded. Waits are on the system's clock, the
- * other two on the runtime's. Its verbs: pause, resume, resize, reload, evict (cen_pool_reap of all that is idle), test. */
+ * other two on the runtime's. Its actions: pause, resume, resize, reload, evict (cen_pool_reap of all that is idle), test. */
 
 /* Whether objects may be opened. Open: not now, it failed too often; half-open: one at a time. */
 typedef enum cen_breaker { CEN_BREAKER_CLOSED = 0, CEN_BREAKER_OPEN, CEN_BREAKER_HALF_OPEN } cen_breaker;
@@ -725,8 +725,8 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
  * gives the child's memory back, and does no more.
  * What a thread holds when it ends, by returning, pthread_exit or pthread_cancel,
  * goes the way of options.on_holder_end, unless it was detached; and so does what a
- * task holds when it is over. Either looks at all slots of all pools then, unless it
- * gave all that it took itself; the driver may be called there. A thread does so
+ * task holds when it is over. The end of a task, or of a thread that holds more than eight leases, looks at all slots of
+ * all pools; the driver may be called there. A thread does so
  * after the thread-specific destructors of the program, which may
  * still give. If such a destructor takes in the last round of destructors, a thread of the process' own runtime does so
  * instead. Where the system has no thread-specific key left, its end is not noticed; nor is it if the thread uses the

@@ -27,7 +27,7 @@
  * Progress: see the note at each function. "Never waits" means that it does
  * not sleep and that no other thread, wherever it was stopped, keeps it from
  * returning; it starts again only when another operation went through, or,
- * pushing to an unbounded queue, when a pop lost patience with it.
+ * pushing to an unbounded queue, when a pop has waited for it for too long.
  * Exceptions are noted. Two more hold everywhere: an operation that went
  * through while others wait on the other side takes the lock of their wait
  * list, which is held for a few steps at a time, to call the first of them;
@@ -112,7 +112,7 @@ CEN_API void cen_queue_free(cen_queue *queue);
  * waits for the thread doing it. */
 CEN_API cen_status cen_queue_try_push(cen_queue *queue, const void *element);
 
-/* Waits for room as long as the queue's patience. Errors: CLOSED, TIMEOUT, NO_MEMORY, INVALID. */
+/* Waits for room until the queue's default_deadline. Errors: CLOSED, TIMEOUT, NO_MEMORY, INVALID. */
 CEN_API cen_status cen_queue_push(cen_queue *queue, const void *element);
 
 /* Waits for room until `deadline` (CEN_DEFAULT: options.default_deadline). Errors: CLOSED, TIMEOUT, NO_MEMORY, INVALID. */
@@ -137,7 +137,7 @@ CEN_API cen_status cen_queue_force_push(cen_queue *queue, const void *element, v
  * CLOSED, INVALID. */
 CEN_API cen_status cen_queue_try_pop(cen_queue *queue, void *element);
 
-/* Waits for an element as long as the queue's patience. Errors: CLOSED, TIMEOUT, INVALID. */
+/* Waits for an element until the queue's default_deadline. Errors: CLOSED, TIMEOUT, INVALID. */
 CEN_API cen_status cen_queue_pop(cen_queue *queue, void *element);
 
 /* Waits for an element until `deadline` (CEN_DEFAULT: options.default_deadline). Errors: CLOSED, TIMEOUT, INVALID. */

@@ -203,10 +203,10 @@ CEN_API cen_status cen_registry_unlisten(cen_listening *listening);
 /* ---- A look at it ------------------------------------------------------------------------------------ */
 
 typedef struct cen_registry_stats {
-    size_t size;                    /* sizeof(cen_registry_stats), set by CEN_SIZED */
-    uint64_t keys, entries;         /* there are now */
-    uint64_t registered;            /* ever */
-    uint64_t removed, holder_ended; /* entries that went, by why */
+    size_t size;                   /* sizeof(cen_registry_stats), set by CEN_SIZED */
+    uint64_t keys, entries;        /* there are now */
+    uint64_t registered;           /* ever */
+    uint64_t removed, owner_ended; /* entries that went, by why */
     uint64_t updated;
     uint64_t refused;   /* by EXISTS */
     uint64_t listeners; /* those that are about to be told of what is there included */
@@ -214,7 +214,7 @@ typedef struct cen_registry_stats {
     uint64_t buckets;   /* of the table of keys; it grows by doubling, and never shrinks */
 } cen_registry_stats;
 
-/* All were true at one moment, and entries = registered - removed - holder_ended. Errors: INVALID, FORKED. */
+/* All were true at one moment, and entries = registered - removed - owner_ended. Errors: INVALID, FORKED. */
 CEN_API cen_status cen_registry_stats_get(cen_registry *registry, cen_registry_stats *out);
 
 #ifdef __cplusplus

@@ -174,9 +174,6 @@ typedef struct cen_supervisor_event {
     int64_t wait_ns;
 } cen_supervisor_event;
 
-/* The same as CEN_NONE; the older name. */
-#define CEN_NO_RESTARTS CEN_NONE
-
 /* Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_supervisor_options {
     size_t size;      /* sizeof(cen_supervisor_options), set by the macro */

@@ -101,7 +101,7 @@ static bool set_text(cen_mariadb_options *o, const char *name, const char *value
 static cen_status set(ceni_mariadb_server *server, const char *name, const char *value, cen_error *error)
 {
     static const char *const roles[] = {"any", "primary", "replica", NULL},
-                             *const resets[] = {"as_needed", "always", "never", NULL},
+                             *const resets[] = {"changed", "all", "nothing", NULL},
                              *const levels[] = {"default", "off", "on", "verify", NULL},
                              *const switches[] = {"off", "on", NULL};
     cen_mariadb_options *o = &server->options;

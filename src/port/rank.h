@@ -17,7 +17,7 @@
 /* name, what such a lock protects; lowest, that is taken first, at the top */
 #define CENI_RANK_LIST(X) \
     X(EVENTS, "who is told the process' events, and where they are") \
-    X(DIRECTORY, "the list of every live thing") \
+    X(DIRECTORY, "the list of every live component") \
     X(LOOK, "the readings of one who looks at a pool") \
     X(LANES, "changes of limits of lanes") \
     X(POOL, "who waits for a pool, and its places") \

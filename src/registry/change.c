@@ -265,7 +265,7 @@ cen_status cen_registry_register(cen_registry *registry, cen_key key, void *valu
 static void count_removal_locked(cen_registry *registry, cen_reason reason)
 {
     registry->stats.entries--;
-    if (reason == CEN_REASON_OWNER_ENDED) registry->stats.holder_ended++;
+    if (reason == CEN_REASON_OWNER_ENDED) registry->stats.owner_ended++;
     else registry->stats.removed++;
 }
 

@@ -23,7 +23,7 @@ size_t ceni_registry_snapshot(const void *object, cen_metric *metrics, size_t ro
         {"entries", (int64_t)stats.entries, CEN_GAUGE},
         {"registered", (int64_t)stats.registered, CEN_COUNTER},
         {"removed", (int64_t)stats.removed, CEN_COUNTER},
-        {"holder_ended", (int64_t)stats.holder_ended, CEN_COUNTER},
+        {"owner_ended", (int64_t)stats.owner_ended, CEN_COUNTER},
         {"updated", (int64_t)stats.updated, CEN_COUNTER},
         {"refused", (int64_t)stats.refused, CEN_COUNTER},
         {"listeners", (int64_t)stats.listeners, CEN_GAUGE},

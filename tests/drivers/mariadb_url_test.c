@@ -31,7 +31,7 @@ TEST(all_parts_are_read_and_decoded)
 {
     ceni_mariadb_server *server =
         good("mariadb://an%6e:se%2Fcr%40et@db.example:3307/sh%20op?connect_timeout=0.25&charset=latin1&role=replica&"
-             "statements=7&tls=verify&tls_ca=%2Fetc%2Fca.pem&reset=always&local_infile=on&read_timeout=10");
+             "statements=7&tls=verify&tls_ca=%2Fetc%2Fca.pem&reset=all&local_infile=on&read_timeout=10");
     expect_text(server->user, "ann");
     expect_text(server->password, "se/cr@et");
     expect_text(server->host, "db.example");

@@ -25,7 +25,7 @@ EXPLORE(what_is_registered_for_an_owner_that_ends_is_removed_by_its_end_or_refus
     expect(status == CEN_OK || status == CEN_CLOSED);
     expect_equal(look().keys, 0);
     expect_equal(look().entries, 0);
-    expect_equal(look().holder_ended, status == CEN_OK);
+    expect_equal(look().owner_ended, status == CEN_OK);
     end_registry();
 }
 
@@ -114,7 +114,7 @@ EXPLORE(an_entry_whose_owner_ends_while_it_is_removed_goes_once, 4)
     uint32_t status = ceni_load_seq_cst(&answer);
     expect(status == CEN_OK || status == CEN_ABSENT);
     expect_equal(look().removed, status == CEN_OK);
-    expect_equal(look().holder_ended, status != CEN_OK);
+    expect_equal(look().owner_ended, status != CEN_OK);
     end_registry();
 }
 
@@ -133,7 +133,7 @@ EXPLORE(what_a_thread_had_registered_is_never_found_after_it_was_joined, 4)
     uint32_t seen = ceni_load_seq_cst(&value);
     expect(seen == 9 || seen == 0);
     expect_equal(find("key"), -1);
-    expect_equal(look().holder_ended, 1);
+    expect_equal(look().owner_ended, 1);
     end_registry();
 }
 

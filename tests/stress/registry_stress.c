@@ -223,7 +223,7 @@ static void end_round(bool heard)
 {
     cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
     expect_equal(cen_registry_stats_get(registry, &stats), CEN_OK);
-    expect_equal(stats.entries, stats.registered - stats.removed - stats.holder_ended);
+    expect_equal(stats.entries, stats.registered - stats.removed - stats.owner_ended);
     ceni_store_seq_cst(&finished, 1); /* the writers end from here on */
     expect_equal(cen_registry_free(registry), CEN_OK);
     expect_equal(ceni_load_seq_cst(&released), ceni_load_seq_cst(&made));

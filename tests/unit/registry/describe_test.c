@@ -30,7 +30,7 @@ TEST(the_keys_with_the_most_entries_come_first)
     expect(!description_has(&s, "largest_keys_more"));
     description_drop(&s);
     expect_equal(metric_and_kind_of("registry", "phones", "registered").kind, CEN_COUNTER);
-    expect_equal(metric_of("registry", "phones", "holder_ended"), 11);
+    expect_equal(metric_of("registry", "phones", "owner_ended"), 11);
     end_registry();
     expect_equal(ceni_world_bytes(), 0);
 }

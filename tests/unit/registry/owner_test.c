@@ -21,7 +21,7 @@ TEST(when_an_owner_ends_its_entries_go_in_every_registry)
     expect_equal(count, 400);
     expect_equal(cen_owner_end(owner), CEN_OK);
     expect_equal(count_of("topic"), 200);
-    expect_equal(look().holder_ended, 200);
+    expect_equal(look().owner_ended, 200);
     cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
     expect_equal(cen_registry_stats_get(second, &stats), CEN_OK);
     expect_equal(stats.entries, 0);
@@ -110,7 +110,7 @@ TEST(what_a_thread_has_registered_is_gone_when_it_was_joined)
     make_registry(.kind = CEN_DUPLICATE);
     join(start("thread", register_and_end, NULL));
     expect_equal(count_of("topic"), 0);
-    expect_equal(look().holder_ended, 2);
+    expect_equal(look().owner_ended, 2);
     expect(strncmp(cen_owner_name(threads_own), "thread ", 7) == 0);
     expect_equal(try_put("topic", threads_own), CEN_CLOSED);
     cen_owner_drop(threads_own);

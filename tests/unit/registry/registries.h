@@ -98,7 +98,7 @@ static inline cen_registry_stats look(void)
 {
     cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
     expect_equal(cen_registry_stats_get(registry, &stats), CEN_OK);
-    expect_equal(stats.entries, stats.registered - stats.removed - stats.holder_ended);
+    expect_equal(stats.entries, stats.registered - stats.removed - stats.owner_ended);
     return stats;
 }
 

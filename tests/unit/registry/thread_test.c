@@ -133,7 +133,7 @@ TEST(what_a_listener_registers_while_its_thread_ends_goes_too)
     registry = new_registry(CEN_REGISTRY_OPTIONS(.kind = CEN_DUPLICATE, .listener = register_again));
     pthread_join(begin(exit_from_it), NULL);
     expect_equal(again, 2);
-    expect_equal(look().holder_ended, 2);
+    expect_equal(look().owner_ended, 2);
     expect_equal(look().entries, 0);
     expect_equal(cen_registry_free(registry), CEN_OK);
 }

@@ -106,7 +106,7 @@ TEST(one_that_gave_up_says_why)
     description s;
     init_kids();
     cen_child_options children[] = {kid_options(0)};
-    make_supervisor(children, 1, .name = "store", .max_restarts = CEN_NO_RESTARTS);
+    make_supervisor(children, 1, .name = "store", .max_restarts = CEN_NONE);
     die(0, false);
     description_take(&s, "supervisor", "store", 10);
     expect_text(description_words(&s, "state"), "over");

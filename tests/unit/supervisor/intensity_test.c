@@ -128,7 +128,7 @@ TEST(a_supervisor_that_gives_up_stops_all_and_says_why)
 
 TEST(without_restarts_the_first_death_is_one_too_many)
 {
-    make_one(CEN_NO_RESTARTS, 0);
+    make_one(CEN_NONE, 0);
     die(0, true);
     expect(look().is_over);
     free_all();

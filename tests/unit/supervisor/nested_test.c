@@ -83,7 +83,7 @@ TEST(one_that_gives_up_has_died_badly_and_is_started_again)
 
 TEST(when_the_outer_one_gives_up_too_all_is_over)
 {
-    make_tree(CEN_NO_RESTARTS);
+    make_tree(CEN_NONE);
     for (int i = 0; i < 4; i++) die(2, false);
     expect(look().is_over);
     end_tree();
