@@ -120,10 +120,10 @@ static void fill_normal(void)
     for (int i = 0; i < NORMAL_AT_A_TIME; i++) assert(submit_waiter(&waiters[i], &error) == CEN_OK);
     assert(submit_waiter(&fifth, &error) == CEN_FULL);
     printf("\nfour tasks wait for a snapshot, and the fifth hears:\n  %s\n", error.text);
-    for (int i = 0; i < NORMAL_AT_A_TIME; i++) cen_promise_keep(&waiters[i].promise, NULL);
+    for (int i = 0; i < NORMAL_AT_A_TIME; i++) cen_promise_complete(&waiters[i].promise, NULL);
     await(&waiters[0].task); /* whoever sees the end of a task finds its place free */
     assert(submit_waiter(&fifth, &error) == CEN_OK);
-    cen_promise_keep(&fifth.promise, NULL);
+    cen_promise_complete(&fifth.promise, NULL);
     for (int i = 1; i < NORMAL_AT_A_TIME; i++) await(&waiters[i].task);
     await(&fifth.task);
 }

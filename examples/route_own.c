@@ -27,13 +27,13 @@ static size_t rank_table_size(void *state, uint32_t count)
 }
 
 /* A set is about to be published. Under the router's lock: short, and nothing is called that waits. */
-static void rank_arrange(void *state, const cen_set *set, void *table)
+static void rank_arrange(void *state, const cen_member_set *set, void *table)
 {
     (void)state;
     first_rank *first = table;
     uint32_t highest = 0;
     for (uint32_t i = 0; i < set->count; i++) {
-        uint32_t rank = cen_member_weight(cen_set_member(set, i));
+        uint32_t rank = cen_member_weight(cen_member_set_at(set, i));
         if (rank < highest) continue;
         if (rank > highest) first->count = 0;
         highest = rank;
@@ -42,11 +42,11 @@ static void rank_arrange(void *state, const cen_set *set, void *table)
 }
 
 /* Any thread, in a read section, as often as there are requests. */
-static cen_member *rank_pick(void *state, const cen_set *set, const cen_pick *pick, bool used)
+static cen_member *rank_pick(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
 {
     (void)state, (void)pick, (void)used;
     const first_rank *first = set->table;
-    return cen_set_member(set, first->at[cen_strategy_below(first->count)]);
+    return cen_member_set_at(set, first->at[cen_strategy_below(first->count)]);
 }
 
 static const cen_strategy_type by_rank = {

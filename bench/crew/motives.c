@@ -252,7 +252,7 @@ static void *maker_main(void *unused)
         pthread_mutex_unlock(&maker.mutex);
         int64_t left = request->due_ns - bench_now();
         if (left > 0) bench_sleep(left);
-        cen_promise_keep(&request->promise, request);
+        cen_promise_complete(&request->promise, request);
     }
     return unused;
 }

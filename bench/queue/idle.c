@@ -36,7 +36,7 @@ static void *wait_in_pop_until(void *argument)
     struct waiter *waiter = argument;
     uint64_t element;
     int64_t before = bench_cpu();
-    waiter->status = cen_queue_pop_until(waiter->queues[0], &element, cen_in_s(3600));
+    waiter->status = cen_queue_pop_until(waiter->queues[0], cen_in_s(3600), &element);
     waiter->cpu_ns = bench_cpu() - before;
     return NULL;
 }

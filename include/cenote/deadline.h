@@ -2,7 +2,7 @@
 /*
  * Deadlines: until when a call may wait.
  *
- *     cen_queue_pop_until(queue, &element, cen_in_ms(500));
+ *     cen_queue_pop_until(queue, cen_in_ms(500), &element);
  *
  * A cen_deadline is one of
  *     CEN_DEFAULT     zero: the default of the function, which its comment states

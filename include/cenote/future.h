@@ -9,7 +9,7 @@
  *     cen_promise promise;
  *     cen_future_init(&future);
  *     cen_promise_init(&promise, &future);
- *     cen_promise_keep(&promise, answer);          // on one thread
+ *     cen_promise_complete(&promise, answer);          // on one thread
  *     cen_future_wait(&future, cen_in_s(1));       // on another
  *     use(future.value);
  *
@@ -107,7 +107,7 @@ CEN_API cen_status cen_promise_init(cen_promise *promise, cen_future *future);
 /* The future is done with a value, or with an error (its status must not be OK;
  * NULL: DRIVER). True: it was told. False: it had been given up, or the promise
  * was kept before: nothing was touched, and the value is still the caller's. */
-CEN_API bool cen_promise_keep(cen_promise *promise, void *value);
+CEN_API bool cen_promise_complete(cen_promise *promise, void *value);
 CEN_API bool cen_promise_fail(cen_promise *promise, const cen_error *error);
 
 /* Whether it is still to be kept: not if its future was given up. Work that nobody wants can be left. */

@@ -20,7 +20,7 @@
  *
  * A connection that is lost fails at once whatever is in flight, with LOST and
  * the cause, and refuses all that follows. It does not connect again by itself:
- * its owner hears of it by cen_mux_ended, frees it and opens another.
+ * its owner hears of it by cen_mux_watch, frees it and opens another.
  *
  * A thread that waits for its reply reads the socket itself, for others too; the
  * loop's thread reads when nobody waits.
@@ -112,7 +112,7 @@ CEN_API void cen_mux_free(cen_mux *mux);
  * not, or with why it could never be opened; soon, if it has ended already. A `done` that runs inline runs on the loop's
  * thread and may free the connection. One future at a time; it may be cancelled.
  * Errors: MISUSE (the future was promised before, or there is another), INVALID, FORKED. */
-CEN_API cen_status cen_mux_ended(cen_mux *mux, cen_future *ended);
+CEN_API cen_status cen_mux_watch(cen_mux *mux, cen_future *ended);
 
 /* ---- Requests ---------------------------------------------------------------------- */
 

@@ -626,17 +626,17 @@ typedef struct cen_pool_stats {
  * may then be counted as moving. Calls take turns. Errors: FORKED, INVALID. */
 CEN_API cen_status cen_pool_stats_get(cen_pool *pool, cen_pool_stats *out);
 
-typedef enum cen_slot_state {
-    CEN_SLOT_IDLE = 1,
-    CEN_SLOT_HELD,
-    CEN_SLOT_REVOKED,   /* taken away by close, and not yet back */
-    CEN_SLOT_RESETTING, /* was given back; the driver checks or resets it */
-    CEN_SLOT_TESTING,   /* the driver tests it */
-    CEN_SLOT_OPENING,   /* the driver's open has stored it and may not have returned */
-    CEN_SLOT_CLOSING,   /* the driver's close may have returned */
+typedef enum cen_object_state {
+    CEN_OBJECT_IDLE = 1,
+    CEN_OBJECT_HELD,
+    CEN_OBJECT_REVOKED,   /* taken away by close, and not yet back */
+    CEN_OBJECT_RESETTING, /* was given back; the driver checks or resets it */
+    CEN_OBJECT_TESTING,   /* the driver tests it */
+    CEN_OBJECT_OPENING,   /* the driver's open has stored it and may not have returned */
+    CEN_OBJECT_CLOSING,   /* the driver's close may have returned */
     /* cut off when its lease ended without its holder; `index` was its place, which may have another object */
-    CEN_SLOT_ORPHANED,
-} cen_slot_state;
+    CEN_OBJECT_ORPHANED,
+} cen_object_state;
 
 /* One object, and who has it. */
 #define CEN_BACKTRACE_MAX 16
@@ -644,7 +644,7 @@ typedef struct cen_object_view {
     size_t size; /* in cen_pool_each the library's sizeof(cen_object_view), in cen_pool_holders the caller's */
     void *object;
     uint32_t index;
-    cen_slot_state state;
+    cen_object_state state;
     uint64_t generation; /* of the lease; of the last one unless it is held or revoked */
     uint64_t holder;     /* the holder's cen_holder_number; 0 unless held or revoked, or taken this very instant */
     const char *where;   /* the call that took it; NULL likewise, or if take_at was given none */

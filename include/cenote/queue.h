@@ -141,7 +141,7 @@ CEN_API cen_status cen_queue_try_pop(cen_queue *queue, void *element);
 CEN_API cen_status cen_queue_pop(cen_queue *queue, void *element);
 
 /* Waits for an element until `deadline` (CEN_DEFAULT: options.default_deadline). Errors: CLOSED, TIMEOUT, INVALID. */
-CEN_API cen_status cen_queue_pop_until(cen_queue *queue, void *element, cen_deadline deadline);
+CEN_API cen_status cen_queue_pop_until(cen_queue *queue, cen_deadline deadline, void *element);
 
 /* ---- Close and look ------------------------------------------------------ */
 

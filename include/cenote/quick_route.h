@@ -104,7 +104,7 @@ static inline uint64_t cen_quick_load_(const cen_member *member, uint32_t offset
 }
 
 /* The less used of two at random. */
-static inline cen_member *cen_quick_two_(const cen_set *set, cen_picker *picker)
+static inline cen_member *cen_quick_two_(const cen_member_set *set, cen_picker *picker)
 {
     uint64_t random = cen_quick_random_(picker);
     random ^= random >> 32;
@@ -123,7 +123,7 @@ static inline cen_member *cen_quick_two_(const cen_set *set, cen_picker *picker)
 }
 
 /* The strategy's pick from a set that stood at the door. */
-static inline cen_member *cen_quick_pick_(const cen_set *set, cen_picker *picker)
+static inline cen_member *cen_quick_pick_(const cen_member_set *set, cen_picker *picker)
 {
     uint32_t index = 0;
     if (set->quick_ == CEN_QUICK_RANDOM_) {
@@ -141,7 +141,7 @@ static inline cen_member *cen_quick_pick_(const cen_set *set, cen_picker *picker
 /* As cen_router_peek, without a wish. In a section. */
 static inline cen_status cen_quick_peek(cen_router *router, cen_picker *picker, cen_member **out)
 {
-    const cen_set *set = cen_set_at_door_(router);
+    const cen_member_set *set = cen_set_at_door_(router);
     if (__builtin_expect(!set, 0)) return cen_router_peek(router, NULL, out);
     *out = cen_quick_pick_(set, picker);
     return CEN_OK;
@@ -151,7 +151,7 @@ static inline cen_status cen_quick_peek(cen_router *router, cen_picker *picker, 
 static inline cen_status cen_quick_route(cen_router *router, cen_picker *picker, cen_route *out)
 {
     cen_quick_read_begin();
-    const cen_set *set = cen_set_at_door_(router);
+    const cen_member_set *set = cen_set_at_door_(router);
     if (__builtin_expect(!set, 0)) {
         cen_quick_read_end();
         return cen_router_route(router, NULL, CEN_NOW, out, NULL);

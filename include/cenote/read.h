@@ -35,7 +35,7 @@ CEN_API bool cen_read_is_open(void);
  * (pthread_atfork) when the first registry or router is made. A program that
  * installs them itself for the bp flavour calls this before: two installers would
  * stop at the first fork. */
-CEN_API void cen_rcu_has_fork_hooks(void);
+CEN_API void cen_rcu_skip_fork_hooks(void);
 
 #ifdef __cplusplus
 }

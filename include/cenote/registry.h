@@ -64,25 +64,25 @@ typedef enum cen_registry_kind {
 
 /* ---- What listeners are told ------------------------------------------------------------ */
 
-typedef enum cen_change {
+typedef enum cen_registry_change {
     CEN_REGISTERED = 1, /* an entry came, or was there already when the listener came (is_old) */
     CEN_UPDATED,        /* it has another value */
     CEN_UNREGISTERED,   /* it is gone, and why is in `reason` */
     /* the last that is told: all entries are gone, and so is what listen gave when the call returns */
     CEN_REGISTRY_ENDS,
-} cen_change;
+} cen_registry_change;
 
-typedef enum cen_reason {
+typedef enum cen_registry_reason {
     CEN_REASON_NONE = 0,
     CEN_REASON_REMOVED,     /* by unregister or remove */
     CEN_REASON_OWNER_ENDED, /* its owner ended */
     CEN_REASON_FREED,       /* its registry is being freed */
-} cen_reason;
+} cen_registry_reason;
 
 /* All of it stays until the listener returns; the value as long as `release` says. */
 typedef struct cen_registered {
-    cen_change change;
-    cen_reason reason;
+    cen_registry_change change;
+    cen_registry_reason reason;
     bool is_old; /* of REGISTERED */
     cen_registry *registry;
     const cen_entry *entry; /* NULL at the end of the registry, and then what follows is zero */

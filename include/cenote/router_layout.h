@@ -88,10 +88,10 @@ typedef struct cen_router_hot_ {
     const CEN_ATOMIC_(uint64_t) * door; /* fixed */
 } cen_router_hot_;
 
-static inline const cen_set *cen_set_at_door_(const cen_router *router)
+static inline const cen_member_set *cen_set_at_door_(const cen_router *router)
 {
-    return (const cen_set *)(uintptr_t)CEN_LOAD_(((const cen_router_hot_ *)(const void *)router)->door, acquire,
-                                                 ACQUIRE);
+    return (const cen_member_set *)(uintptr_t)CEN_LOAD_(((const cen_router_hot_ *)(const void *)router)->door, acquire,
+                                                        ACQUIRE);
 }
 
 CEN_API unsigned cen_router_layout_(void);

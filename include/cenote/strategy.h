@@ -44,15 +44,15 @@ typedef struct cen_pick {
 CEN_API uint64_t cen_pick_key(const void *bytes, size_t size);
 
 /* The members that may be picked: what strategies see. It never changes; a new one takes its place. */
-typedef struct cen_set {
+typedef struct cen_member_set {
     uint32_t count;
     uint32_t quick_;   /* cenote's: which of the inline picks is the strategy's */
     const void *table; /* the strategy's, for this set */
-    /* cenote's: so many as count says; cen_set_member */
+    /* cenote's: so many as count says; cen_member_set_at */
     CEN_ATOMIC_(cen_member *) at_[1];
-} cen_set;
+} cen_member_set;
 
-CEN_API cen_member *cen_set_member(const cen_set *set, uint32_t index);
+CEN_API cen_member *cen_member_set_at(const cen_member_set *set, uint32_t index);
 
 enum {
     CEN_STRATEGY_LOAD = 1 << 0,    /* calls cen_member_load */
@@ -72,13 +72,13 @@ typedef struct cen_strategy_type {
     /* A set is about to be published: fills its table of table_size(count) bytes, zero before. Under the router's lock.
      * The size for more members is not less. */
     size_t (*table_size)(void *state, uint32_t count);
-    void (*arrange)(void *state, const cen_set *set, void *table);
+    void (*arrange)(void *state, const cen_member_set *set, void *table);
     /* A member comes into the set, or leaves it. Under the router's lock. It may still be picked from the old set, and ended. */
     void (*joined)(void *state, cen_member *member);
     void (*left)(void *state, cen_member *member);
     /* Picks one of the set, which is not empty; any thread, in a read section. If `used`, a use of it begins, and one
      * call of `ended` for it will follow. */
-    cen_member *(*pick)(void *state, const cen_set *set, const cen_pick *pick, bool used);
+    cen_member *(*pick)(void *state, const cen_member_set *set, const cen_pick *pick, bool used);
     /* A use begins that pick has not chosen: somebody waited, and this one has room. */
     void (*begun)(void *state, cen_member *member);
     /* A use has ended. latency_ns is 0 if it was not wanted, and negative if the use says nothing: it was cancelled, or did not

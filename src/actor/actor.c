@@ -185,7 +185,7 @@ static bool begin_answer(cen_message *message)
 
 bool cen_message_reply(cen_message *message, void *value)
 {
-    return begin_answer(message) && cen_promise_keep(&message->promise_, value);
+    return begin_answer(message) && cen_promise_complete(&message->promise_, value);
 }
 
 bool cen_message_fail(cen_message *message, const cen_error *error)

@@ -88,7 +88,7 @@ cen_status cen_actor_stop(cen_actor *actor, cen_stop how, cen_future *future)
     if (!first) return status;
     const char *drains = "It handles what was sent, and then no more.",
                *drops = "It drops what was sent and is not being handled.";
-    ceni_event_emit(CEN_LEVEL_DETAIL, CEN_EVENT_STOPPED, &actor->entry, 0, how == CEN_STOP_DROP ? drops : drains);
+    ceni_event_tell(CEN_LEVEL_DETAIL, CEN_EVENT_STOPPED, &actor->entry, 0, how == CEN_STOP_DROP ? drops : drains);
     /* Each is counted: it is not over before the last is there, and the stop. */
     for (cen_job *next; later; later = next) {
         next = later->next;

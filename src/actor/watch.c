@@ -64,7 +64,7 @@ static void report(cen_actor *actor, const char *message, int64_t ns, const char
     snprintf(text, sizeof text, "actor \"%s\" %s handling %s for %lld.%03lld s, longer than %lld.%03lld s", actor->name,
              is, message, (long long)(ns / 1000000000), (long long)(ns / 1000000 % 1000),
              (long long)(actor->slow_ns / 1000000000), (long long)(actor->slow_ns / 1000000 % 1000));
-    ceni_event_emit(CEN_LEVEL_WARNING, CEN_EVENT_MESSAGE_SLOW, &actor->entry, ns, text);
+    ceni_event_tell(CEN_LEVEL_WARNING, CEN_EVENT_MESSAGE_SLOW, &actor->entry, ns, text);
     ceni_rank_expect_none("`slow` of an actor");
     if (actor->slow) actor->slow(actor->argument, text, message, ns);
     else fprintf(stderr, "cenote: %s\n", text);

@@ -35,7 +35,7 @@ static void ended(cen_future *future)
     call *c = (call *)CENI_TASK_OF_FUTURE(future);
     const cen_allocator *allocator = c->allocator; /* not by way of the crew: within an inline job this comes late */
     if (c->has_result) {
-        if (future->status == CEN_OK) cen_promise_keep(&c->result, future->value);
+        if (future->status == CEN_OK) cen_promise_complete(&c->result, future->value);
         else cen_promise_fail(&c->result, &c->error);
     }
     ceni_free(allocator, c, sizeof *c, _Alignof(call));

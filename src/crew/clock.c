@@ -55,7 +55,7 @@ static void report(ceni_core *core, const ceni_worker *worker, const char *task,
     char text[256];
     snprintf(text, sizeof text, "a step of %s has been running on thread \"%s\" of crew \"%s\" for more than %lld us",
              task, worker->name, core->crew->name, (long long)(ns / 1000));
-    ceni_event_emit(CEN_LEVEL_WARNING, CEN_EVENT_STEP_SLOW, &core->crew->entry, ns, text);
+    ceni_event_tell(CEN_LEVEL_WARNING, CEN_EVENT_STEP_SLOW, &core->crew->entry, ns, text);
     if (options->slow) options->slow(options->argument, text, task, worker->name, ns);
     else fprintf(stderr, "cenote: %s\n", text);
 }

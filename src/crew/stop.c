@@ -118,7 +118,7 @@ static void tell_stop(const cen_crew *crew, cen_stop how)
     char text[128];
     snprintf(text, sizeof text, "crew \"%s\" is being stopped, and %s", crew->name,
              how == CEN_STOP_DROP ? "drops queued and suspended tasks" : "runs what it has to its end");
-    ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, &crew->entry, 0, text);
+    ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, &crew->entry, 0, text);
 }
 
 static void shut(ceni_core *core, cen_stop how)

@@ -247,7 +247,7 @@ static void tell_lost(const ceni_worker *worker)
     char text[CEN_ERROR_TEXT_SIZE];
     snprintf(text, sizeof text, "a task has ended thread \"%s\" of crew \"%s\"", worker->name,
              worker->core->crew->name);
-    ceni_event_emit(CEN_LEVEL_WARNING, CEN_EVENT_WORKER_LOST, &worker->core->crew->entry, worker->number, text);
+    ceni_event_tell(CEN_LEVEL_WARNING, CEN_EVENT_WORKER_LOST, &worker->core->crew->entry, worker->number, text);
 }
 
 /* In the middle of a task, which has called pthread_exit or was cancelled. */
@@ -300,7 +300,7 @@ static void tell_resized(const cen_crew *crew, uint32_t before, uint32_t workers
 {
     char text[128];
     snprintf(text, sizeof text, "crew \"%s\" has %u workers from now on, after %u", crew->name, workers, before);
-    ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_RESIZED, &crew->entry, workers, text);
+    ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_RESIZED, &crew->entry, workers, text);
 }
 
 cen_status cen_crew_resize(cen_crew *crew, uint32_t workers, cen_error *error)

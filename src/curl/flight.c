@@ -110,7 +110,7 @@ static void tell(ceni_http_flight *flight, cen_status status, cen_http_reply *re
     http->counts.under_way--;
     pthread_mutex_unlock(&http->mutex);
     bool told =
-        status == CEN_OK ? cen_promise_keep(&flight->promise, reply) : cen_promise_fail(&flight->promise, error);
+        status == CEN_OK ? cen_promise_complete(&flight->promise, reply) : cen_promise_fail(&flight->promise, error);
     if (!told && status != CEN_INTERRUPTED) {
         pthread_mutex_lock(&http->mutex);
         --*count_of(http, status);

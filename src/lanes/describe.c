@@ -87,9 +87,10 @@ static bool histogram(const void *object, size_t index, cen_histogram_header *ti
             index -= CLOCKS;
             continue;
         }
-        const ceni_histogram *const clocks[CLOCKS] = {&lane->clocks->wait, &lane->clocks->run, &lane->clocks->total};
+        const ceni_live_histogram *const clocks[CLOCKS] = {&lane->clocks->wait, &lane->clocks->run,
+                                                           &lane->clocks->total};
         *timing = (cen_histogram_header){.name = timings[shown[i]][index], .one_in = 1};
-        ceni_histogram_snapshot(clocks[index], out);
+        ceni_live_histogram_snapshot(clocks[index], out);
         return true;
     }
     return false;

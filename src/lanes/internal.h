@@ -39,7 +39,7 @@ typedef enum ceni_lane_count {
 
 /* Any thread, atomically. */
 typedef struct ceni_lane_clocks {
-    ceni_histogram wait, run, total;
+    ceni_live_histogram wait, run, total;
 } ceni_lane_clocks;
 
 typedef struct ceni_lane {

@@ -49,9 +49,9 @@ cen_status cen_lanes_stats_get(cen_lanes *lanes, cen_lanes_stats *out)
     return CEN_OK;
 }
 
-static void summarise(const ceni_histogram *histogram, cen_histogram *room, cen_latency_summary *out)
+static void summarise(const ceni_live_histogram *histogram, cen_histogram *room, cen_latency_summary *out)
 {
-    ceni_histogram_snapshot(histogram, room);
+    ceni_live_histogram_snapshot(histogram, room);
     *out = (cen_latency_summary){
         .count = room->count,
         .sum_ns = room->sum,

@@ -91,9 +91,9 @@ static void start_lane(ceni_lane *lane)
     /* likewise; carries nothing */
     for (unsigned i = 0; i < CENI_LANE_COUNTS; i++) ceni_store_relaxed(&lane->counts[i], 0);
     if (!lane->clocks) return;
-    ceni_histogram_init(&lane->clocks->wait);
-    ceni_histogram_init(&lane->clocks->run);
-    ceni_histogram_init(&lane->clocks->total);
+    ceni_live_histogram_init(&lane->clocks->wait);
+    ceni_live_histogram_init(&lane->clocks->run);
+    ceni_live_histogram_init(&lane->clocks->total);
 }
 
 static cen_status make_crew(ceni_lane *lane, const cen_lane_options *o, cen_error *error)

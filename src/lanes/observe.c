@@ -101,7 +101,7 @@ static void time_begin(ceni_lane *lane, cen_task *task)
 {
     int64_t now = ceni_lanes_now(lane->lanes);
     bool first = !(task->note[REST] & BEGUN);
-    if (first) ceni_histogram_record(&lane->clocks->wait, now - (int64_t)task->note[SUBMITTED]);
+    if (first) ceni_live_histogram_record(&lane->clocks->wait, now - (int64_t)task->note[SUBMITTED]);
     task->note[BEGAN] = (uint64_t)now;
     ceni_pace_progress(lane, now);
 }
@@ -158,9 +158,9 @@ static void time_end(ceni_lane *lane, cen_task *task, bool begun, int64_t now)
 {
     int64_t total = now - (int64_t)task->note[SUBMITTED];
     if (state_of(task) == CENI_LANE_RUNNING) time_step(lane, task, now);
-    if (begun) ceni_histogram_record(&lane->clocks->run, (int64_t)(task->note[REST] >> RUN_SHIFT));
-    else ceni_histogram_record(&lane->clocks->wait, total);
-    ceni_histogram_record(&lane->clocks->total, total);
+    if (begun) ceni_live_histogram_record(&lane->clocks->run, (int64_t)(task->note[REST] >> RUN_SHIFT));
+    else ceni_live_histogram_record(&lane->clocks->wait, total);
+    ceni_live_histogram_record(&lane->clocks->total, total);
     ceni_pace_progress(lane, now);
 }
 

@@ -30,7 +30,7 @@ static void tell_limit(const cen_lanes *lanes, const char *lane, uint32_t limit)
 {
     char text[128];
     snprintf(text, sizeof text, "lanes \"%s\" admit %u tasks of %s from now on", lanes->name, limit, lane);
-    ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_LIMITED, &lanes->entry, limit, text);
+    ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_LIMITED, &lanes->entry, limit, text);
 }
 
 static cen_status refuse(const cen_lanes *lanes, cen_status status, const char *why, cen_error *error)

@@ -339,7 +339,7 @@ cen_status cen_mux_open(const cen_mux_options *o, cen_mux **out, cen_error *erro
     return cause.status;
 }
 
-cen_status cen_mux_ended(cen_mux *mux, cen_future *ended)
+cen_status cen_mux_watch(cen_mux *mux, cen_future *ended)
 {
     if (!mux || !ended) return CEN_INVALID;
     if (!ceni_fork_is(mux->epoch)) return CEN_FORKED;

@@ -266,7 +266,7 @@ static void open_link(ceni_mux_link *link)
     link->is_told = status == CEN_OK;
     if (link->is_told) ceni_mux_pool_tell(pool, CEN_EVENT_CONNECTION_UP, link->line, NULL);
     else refuse_link(link, &error);
-    cen_mux_ended(link->mux, &link->ended);
+    cen_mux_watch(link->mux, &link->ended);
 }
 
 static void opened(cen_future *future)

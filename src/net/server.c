@@ -63,7 +63,7 @@ static void tell_refusal(cen_mux_server *server)
     server->refusal_told = now;
     snprintf(text, sizeof text, "server %s has %u clients, and takes no more in", server->name,
              (unsigned)server->max_clients);
-    ceni_event_emit(CEN_LEVEL_WARNING, CEN_EVENT_REFUSED, &server->entry, (int64_t)server->max_clients, text);
+    ceni_event_tell(CEN_LEVEL_WARNING, CEN_EVENT_REFUSED, &server->entry, (int64_t)server->max_clients, text);
 }
 
 static void take_one(cen_mux_server *server, int fd)
@@ -297,7 +297,7 @@ static void tell_life(const cen_mux_server *server, cen_event_kind kind, const c
 {
     char text[CENI_SERVER_NAME + CENI_ADDRESS_TEXT + 40];
     snprintf(text, sizeof text, "server %s %s %s", server->name, is, server->address);
-    ceni_event_emit(CEN_LEVEL_NOTICE, kind, &server->entry, 0, text);
+    ceni_event_tell(CEN_LEVEL_NOTICE, kind, &server->entry, 0, text);
 }
 
 cen_status cen_mux_server_start(const cen_mux_server_options *options, cen_mux_server **out, cen_error *error)

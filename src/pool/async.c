@@ -41,7 +41,7 @@
 /* The mark of a lease that is asked for: 0 in a step of a task, whose it is; else it is nobody's. */
 static inline uint64_t mark_of_asked(void)
 {
-    bool attached = ceni_holder_is_task(ceni_holder_current()) && !ceni_planted(asked_lease_detached);
+    bool attached = ceni_own_is_task(ceni_holder_current()) && !ceni_planted(asked_lease_detached);
     return attached || ceni_planted(asked_lease_attached) ? 0 : CENI_HOLDER_DETACHED;
 }
 

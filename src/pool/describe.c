@@ -117,7 +117,7 @@ static int by_age(const void *a, const void *b)
 
 static bool is_held(cen_pool *pool, uint32_t index, cen_object_view *out)
 {
-    return ceni_slot_holding(pool, index, out) && out->state != CEN_SLOT_IDLE;
+    return ceni_slot_holding(pool, index, out) && out->state != CEN_OBJECT_IDLE;
 }
 
 static void describe_trace(const cen_description_writer *s, const cen_object_view *h)
@@ -146,7 +146,7 @@ static void describe_holder(const cen_description_writer *s, const cen_object_vi
     s->number(s->argument, "held_ns", h->held_ns);
     s->truth(s->argument, "exact", h->is_exact);
     s->truth(s->argument, "detached", h->is_detached);
-    s->truth(s->argument, "revoked", h->state == CEN_SLOT_REVOKED);
+    s->truth(s->argument, "revoked", h->state == CEN_OBJECT_REVOKED);
     if (h->backtrace_count > 0) describe_trace(s, h);
     s->end(s->argument);
 }

@@ -139,11 +139,11 @@ static void meet_holder(picture *p, uint32_t index)
     if (!ceni_slot_holding(p->pool, index, &h)) return;
     ceni_slot *slot = ceni_slot_at(p->pool, index);
     bool names_revoked = p->s.is_closed || p->s.held == 0; /* a close waits for it; so do takes, if nothing is held */
-    if (names_revoked && h.state == CEN_SLOT_REVOKED && !ceni_holder_has_ended(slot, h.generation)) {
+    if (names_revoked && h.state == CEN_OBJECT_REVOKED && !ceni_holder_has_ended(slot, h.generation)) {
         p->holders++;
         list(p, &h);
     }
-    if (h.state != CEN_SLOT_HELD) return;
+    if (h.state != CEN_OBJECT_HELD) return;
     if (ceni_planted(older_lease_blamed)) /* whoever was met then; carries nothing */
         h.held_ns = ceni_pool_now(p->pool) - ceni_load_relaxed(&slot->met_at);
     ceni_slot_age(p->pool, slot, ceni_word(h.generation, CENI_SLOT_HELD)); /* from now on it has one */
@@ -209,7 +209,7 @@ static void say_counts(writer *w, const picture *p)
 /* "object 3, held by thread 7 (worker, tid 4711) for at least 61 s, taken at orders.c:12" */
 static void say_holder(writer *w, const cen_object_view *h)
 {
-    say(w, "object %u, %sheld", h->index, h->state == CEN_SLOT_REVOKED ? "revoked, " : "");
+    say(w, "object %u, %sheld", h->index, h->state == CEN_OBJECT_REVOKED ? "revoked, " : "");
     char holder[CENI_HOLDER_ROOM], held[CENI_HOLDER_ROOM];
     if (h->holder) say(w, " by %s", ceni_holder_say(h->holder, holder));
     if (h->holder && h->is_detached) say(w, " (detached)");
@@ -476,7 +476,7 @@ static cen_status explain_vain(picture *p, const ceni_verdict *verdict, cen_erro
 }
 
 /* What follows the outcome: why there was nothing. All but made_at. `checks`: of the take; NULL: there were none. */
-static void give_reason(picture *p, const ceni_checks *checks, ceni_reason *out)
+static void give_reason(picture *p, const ceni_checks *checks, ceni_kept_reason *out)
 {
     out->text[0] = '\0';
     take_picture(p, p->waited > 0 ? MOST_LOOKED : FEW);
@@ -519,7 +519,7 @@ cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t wa
         verdict.checks && (verdict.checks->failed > 0 || verdict.checks->goes_on) ? verdict.checks : NULL;
     /* with others that had the same deadline */
     bool shared = verdict.status == CEN_TIMEOUT && waited_ns > 0 && !checks;
-    ceni_reason reason;
+    ceni_kept_reason reason;
     if (!shared || !ceni_reason_recall(pool, holder, waited_ns, &reason)) {
         give_reason(&p, checks, &reason);
         if (shared) ceni_reason_keep(pool, holder, &reason);
@@ -582,7 +582,7 @@ static uint32_t say_kept_orphans(writer *w, cen_pool *pool, bool counts)
         ceni_slot *slot = ceni_slot_at(pool, index);
         if (ceni_word_state(ceni_word_at(pool, index)) != CENI_SLOT_REVOKED || !ceni_slot_holding(pool, index, &h))
             continue;
-        if (h.state != CEN_SLOT_REVOKED || !ceni_holder_has_ended(slot, h.generation)) continue;
+        if (h.state != CEN_OBJECT_REVOKED || !ceni_holder_has_ended(slot, h.generation)) continue;
         count++;
         if (counts) continue;
         say_lost(w, index, h.holder, h.where);

@@ -372,7 +372,7 @@ static void thread_ends(void)
 {
     ceni_pool_own was = *ceni_pool_own_get();
     uint64_t holder = was.current.note >> CENI_HOLDER_SHIFT;
-    bool is_task = ceni_holder_is_task(&was.current);
+    bool is_task = ceni_own_is_task(&was.current);
     *ceni_pool_own_get() = (ceni_pool_own){.clock = 0};
     bool found = ceni_noted_end(&was, was.current.held > 0 && !is_task ? take_back : NULL, holder);
     if (was.current.held > 0 && (is_task || !found)) take_back_all(holder);

@@ -272,17 +272,17 @@ static int64_t age_of(const cen_pool *pool, ceni_slot *slot, uint64_t word, bool
     return now > from ? now - from : 0;
 }
 
-static cen_slot_state shown_state(ceni_slot_state state)
+static cen_object_state shown_state(ceni_slot_state state)
 {
     switch (state) {
-    case CENI_SLOT_IDLE: return CEN_SLOT_IDLE;
-    case CENI_SLOT_HELD: return CEN_SLOT_HELD;
+    case CENI_SLOT_IDLE: return CEN_OBJECT_IDLE;
+    case CENI_SLOT_HELD: return CEN_OBJECT_HELD;
     case CENI_SLOT_REVOKING:
-    case CENI_SLOT_REVOKED: return CEN_SLOT_REVOKED;
-    case CENI_SLOT_RESETTING: return CEN_SLOT_RESETTING;
-    case CENI_SLOT_TESTING: return CEN_SLOT_TESTING;
-    case CENI_SLOT_OPENING: return CEN_SLOT_OPENING;
-    default: return CEN_SLOT_CLOSING; /* also one that came back while its interrupt was running */
+    case CENI_SLOT_REVOKED: return CEN_OBJECT_REVOKED;
+    case CENI_SLOT_RESETTING: return CEN_OBJECT_RESETTING;
+    case CENI_SLOT_TESTING: return CEN_OBJECT_TESTING;
+    case CENI_SLOT_OPENING: return CEN_OBJECT_OPENING;
+    default: return CEN_OBJECT_CLOSING; /* also one that came back while its interrupt was running */
     }
 }
 
@@ -312,7 +312,7 @@ static bool read_holder(const cen_pool *pool, ceni_slot *slot, uint64_t word, ce
     uint64_t note = ceni_load_acquire(&slot->note);      /* [V2] */
     const char *where = ceni_load_acquire(&slot->where); /* [V2] */
     if (read_word(slot) != word) return false;
-    bool held = out->state == CEN_SLOT_HELD || out->state == CEN_SLOT_REVOKED;
+    bool held = out->state == CEN_OBJECT_HELD || out->state == CEN_OBJECT_REVOKED;
     uint64_t holder = held ? ceni_slot_holder(note, out->generation) : 0;
     if (!holder) return true;
     out->holder = holder & ~(CENI_HOLDER_DETACHED | CENI_HOLDER_ENDED);
@@ -345,7 +345,7 @@ bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_object_view *out)
 
 bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_object_view *out)
 {
-    return ceni_slot_shows(pool, index, out) && out->state <= CEN_SLOT_REVOKED;
+    return ceni_slot_shows(pool, index, out) && out->state <= CEN_OBJECT_REVOKED;
 }
 
 /* In the order in which a slot comes to be in what is marked. */
@@ -414,7 +414,7 @@ cen_status cen_pool_holders_sized(cen_pool *pool, cen_object_view *holdings, siz
     size_t count = 0;
     for (uint32_t index = 0; index < places; index++) {
         cen_object_view holding;
-        if (!ceni_slot_holding(pool, index, &holding) || holding.state == CEN_SLOT_IDLE) continue;
+        if (!ceni_slot_holding(pool, index, &holding) || holding.state == CEN_OBJECT_IDLE) continue;
         meet(pool, ceni_slot_at(pool, index), ceni_word(holding.generation, CENI_SLOT_HELD));
         if (count < room) put_holding(holdings, size, count, &holding);
         count++;

@@ -122,7 +122,7 @@ void ceni_note_new_slot(cen_pool *pool)
     notes *n = own_notes();
     uint32_t at = ceni_hint_at(pool->mark);
     noted before = {n->hints[at / 2], own->hints[at]};
-    if (ceni_holder_is_task(&own->current)) {
+    if (ceni_own_is_task(&own->current)) {
         n->lost |= before.pool != NULL;
     } else if (own->current.held == 0) {
         n->count = 0;

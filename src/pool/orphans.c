@@ -154,7 +154,7 @@ bool ceni_orphan_shows(ceni_orphan *orphan, cen_object_view *out)
     uint64_t word = ceni_load_acquire(&orphan->word); /* [F4] */
     if (!(word & SHOWN) || ceni_planted(visit_misses_orphans)) return false;
     uint64_t note = ceni_load_acquire(&orphan->note); /* [F4] */
-    *out = (cen_object_view){.size = sizeof *out, .state = CEN_SLOT_ORPHANED};
+    *out = (cen_object_view){.size = sizeof *out, .state = CEN_OBJECT_ORPHANED};
     out->object = ceni_load_acquire(&orphan->object);         /* [F4] */
     out->generation = ceni_load_acquire(&orphan->generation); /* [F4] */
     out->where = ceni_load_acquire(&orphan->where);           /* [F4] */

@@ -114,7 +114,7 @@ typedef struct ceni_pace {
 typedef struct ceni_times {
     /* any thread: leases, one in CENI_SAMPLED_ONE_IN, or all with exact_times; one stripe is its own ... */
     ceni_compact use;
-    ceni_stripe use_stripes[CENI_USE_STRIPES - 1]; /* ... and these are the others; each thread writes to one */
+    ceni_compact_stripe use_stripes[CENI_USE_STRIPES - 1]; /* ... and these are the others; each thread writes to one */
     ceni_stock use_stock;
     ceni_compact wait;   /* under the pool's lock: takes that had to wait, however that ended */
     ceni_compact create; /* likewise: openings that succeeded */
@@ -123,7 +123,7 @@ typedef struct ceni_times {
 } ceni_times;
 
 /* Why a take got nothing, in words (reason.c). */
-typedef struct ceni_reason {
+typedef struct ceni_kept_reason {
     int64_t made_at;                /* on the pool's clock */
     int64_t suspect_ns;             /* a leak is suspected if a take has waited for less ... */
     bool suspects;                  /* ... and so it was for the one that it was made for */
@@ -131,7 +131,7 @@ typedef struct ceni_reason {
     int code;                       /* of the cen_error ... */
     cen_cause cause;                /* ... likewise */
     char text[CEN_ERROR_TEXT_SIZE]; /* what follows the outcome */
-} ceni_reason;
+} ceni_kept_reason;
 
 /* A round of the housekeeper, done in pieces (keeper.c). */
 typedef struct ceni_tour {
@@ -271,7 +271,7 @@ struct cen_pool {
     ceni_pool_tally tally;
     ceni_pace pace;
     int64_t wait_told_at;                 /* when the last that waited was written into the events */
-    ceni_reason reason;                   /* the last that was made for a take that timed out ... */
+    ceni_kept_reason reason;              /* the last that was made for a take that timed out ... */
     uint64_t reasons;                     /* ... and how many were */
     const char *left_by[CENI_LEFT_SITES]; /* call sites that left something open, and were told: left.c */
     uint32_t left_sites;

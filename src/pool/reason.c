@@ -18,11 +18,11 @@
 
 enum { KEPT_NS = 1000000 };
 
-bool ceni_reason_recall(cen_pool *pool, uint64_t holder, int64_t waited_ns, ceni_reason *out)
+bool ceni_reason_recall(cen_pool *pool, uint64_t holder, int64_t waited_ns, ceni_kept_reason *out)
 {
     int64_t now = out->made_at = ceni_pool_now(pool);
     ceni_waiters_lock(pool->line);
-    const ceni_reason *kept = &pool->reason;
+    const ceni_kept_reason *kept = &pool->reason;
     bool fits = kept->text[0] && kept->made_at > now - waited_ns && now - kept->made_at < KEPT_NS;
     fits = fits && (kept->sole == 0 || kept->sole != holder) && kept->suspects == (kept->suspect_ns > waited_ns);
     if (fits) {
@@ -34,7 +34,7 @@ bool ceni_reason_recall(cen_pool *pool, uint64_t holder, int64_t waited_ns, ceni
     return fits;
 }
 
-void ceni_reason_keep(cen_pool *pool, uint64_t holder, const ceni_reason *reason)
+void ceni_reason_keep(cen_pool *pool, uint64_t holder, const ceni_kept_reason *reason)
 {
     ceni_waiters_lock(pool->line);
     pool->reasons++;

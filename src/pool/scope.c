@@ -59,7 +59,7 @@ static uint32_t search_slots(cen_pool *pool)
 static uint64_t *note_at(ceni_pool_own *own, int i)
 {
     if (i == 0) return &own->current.scope;
-    return i <= CENI_MORE_SCOPES && !ceni_holder_is_task(&own->current) ? &own->scope[i - 1] : NULL;
+    return i <= CENI_MORE_SCOPES && !ceni_own_is_task(&own->current) ? &own->scope[i - 1] : NULL;
 }
 
 static bool is_of(uint64_t note, const cen_pool *pool)

@@ -40,10 +40,10 @@ bool ceni_pool_look_if_free(cen_pool *pool, cen_pool_stats *out);
 /* ---- reason.c: what a take was told, kept for the next ones ------------------------------------ */
 
 /* The kept reason, if it fits a take of that holder that has waited until now: true then. Else only made_at is written: now. */
-bool ceni_reason_recall(cen_pool *pool, uint64_t holder, int64_t waited_ns, ceni_reason *out);
+bool ceni_reason_recall(cen_pool *pool, uint64_t holder, int64_t waited_ns, ceni_kept_reason *out);
 
 /* Keeps it for a moment, unless it is the holder's alone. */
-void ceni_reason_keep(cen_pool *pool, uint64_t holder, const ceni_reason *reason);
+void ceni_reason_keep(cen_pool *pool, uint64_t holder, const ceni_kept_reason *reason);
 
 /* ---- explain.c ------------------------------------------------------------------------------ */
 

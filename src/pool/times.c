@@ -119,7 +119,7 @@ void ceni_timed_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation)
     ceni_store_relaxed(&slot->since, ~now); /* the slot's next state brings it to others; carries nothing */
     ceni_times *times = pool->times;
     unsigned stripe = (unsigned)(ceni_holder_known() % CENI_USE_STRIPES);
-    ceni_stripe *own = stripe > 0 ? &times->use_stripes[stripe - 1] : NULL;
+    ceni_compact_stripe *own = stripe > 0 ? &times->use_stripes[stripe - 1] : NULL;
     ceni_compact_record(&times->use, own, &times->use_stock, false, held);
     ceni_tell_given(pool, held, ceni_setting(&slot->where));
 }

@@ -97,6 +97,6 @@ void ceni_rcu_join(void)
 {
 }
 
-void cen_rcu_has_fork_hooks(void)
+void cen_rcu_skip_fork_hooks(void)
 {
 }

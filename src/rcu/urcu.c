@@ -7,7 +7,7 @@
  * them is alive, and a wait there would wait for sections of threads that are gone;
  * liburcu offers three hooks that put this right. They are installed once; two
  * installers would lock the same lock twice at a fork, so a program that installs
- * them itself says so (cen_rcu_has_fork_hooks) before it makes anything.
+ * them itself says so (cen_rcu_skip_fork_hooks) before it makes anything.
  *
  * Order table
  * [U1] join, exchange | exchange | acq_rel | itself in another thread | `joined` | the hooks are installed twice, and a fork locks a lock twice
@@ -41,7 +41,7 @@ void ceni_rcu_join(void)
     (void)pthread_atfork(urcu_bp_before_fork, urcu_bp_after_fork_parent, urcu_bp_after_fork_child);
 }
 
-void cen_rcu_has_fork_hooks(void)
+void cen_rcu_skip_fork_hooks(void)
 {
     (void)ceni_exchange_acq_rel(&joined, true); /* [U1] */
 }

@@ -102,7 +102,7 @@ static uint16_t take_line(ceni_stock *stock, bool alone, bool all)
 
 /* ---- Recording --------------------------------------------------------------------------------- */
 
-void ceni_stripe_init(ceni_stripe *stripe)
+void ceni_stripe_init(ceni_compact_stripe *stripe)
 {
     memset(stripe, 0, sizeof *stripe);
     ceni_setting_put(&stripe->smallest, INT64_MAX);
@@ -116,15 +116,15 @@ void ceni_compact_init(ceni_compact *histogram)
 }
 
 /* The line that has the bucket; NULL: none, or not yet. */
-static ceni_bucket_line *line_of(const ceni_stripe *stripe, const ceni_stock *stock, unsigned bucket)
+static ceni_bucket_line *line_of(const ceni_compact_stripe *stripe, const ceni_stock *stock, unsigned bucket)
 {
     uint16_t number = ceni_setting(&stripe->lines[bucket / CENI_LINE_BUCKETS]);
     return number && number != CENI_LINE_COMES ? line_at(stock, number - 1u) : NULL;
 }
 
 /* The same, and one is had if there is none. */
-__attribute__((noinline)) static ceni_bucket_line *get_line(ceni_stripe *stripe, ceni_stock *stock, unsigned bucket,
-                                                            bool alone, bool all)
+__attribute__((noinline)) static ceni_bucket_line *get_line(ceni_compact_stripe *stripe, ceni_stock *stock,
+                                                            unsigned bucket, bool alone, bool all)
 {
     ceni_bucket_line *line = line_of(stripe, stock, bucket);
     if (line) return line;
@@ -138,7 +138,7 @@ __attribute__((noinline)) static ceni_bucket_line *get_line(ceni_stripe *stripe,
     return number ? line_at(stock, number - 1u) : NULL;
 }
 
-static inline void add_to_sum(ceni_stripe *stripe, uint64_t value, bool alone)
+static inline void add_to_sum(ceni_compact_stripe *stripe, uint64_t value, bool alone)
 {
     uint64_t after;
     if (alone) {
@@ -161,7 +161,7 @@ static inline void widen(_Atomic int64_t *limit, int64_t value, bool upwards, bo
 }
 
 /* Made twice, so that `alone` costs nothing: the leases that are timed are on the way of one give in 64. */
-__attribute__((always_inline)) static inline void record(ceni_compact *histogram, ceni_stripe *stripe,
+__attribute__((always_inline)) static inline void record(ceni_compact *histogram, ceni_compact_stripe *stripe,
                                                          ceni_stock *stock, bool alone, int64_t value)
 {
     if (value < 0) value = 0;
@@ -177,13 +177,14 @@ __attribute__((always_inline)) static inline void record(ceni_compact *histogram
     widen(&stripe->largest, value, true, alone);
 }
 
-void ceni_compact_record(ceni_compact *histogram, ceni_stripe *stripe, ceni_stock *stock, bool alone, int64_t value)
+void ceni_compact_record(ceni_compact *histogram, ceni_compact_stripe *stripe, ceni_stock *stock, bool alone,
+                         int64_t value)
 {
     if (alone) record(histogram, stripe, stock, true, value);
     else record(histogram, stripe, stock, false, value);
 }
 
-static void reset_stripe(ceni_stripe *stripe, ceni_stock *stock)
+static void reset_stripe(ceni_compact_stripe *stripe, ceni_stock *stock)
 {
     for (unsigned bucket = 0; bucket < CEN_HISTOGRAM_BUCKETS; bucket++) {
         ceni_bucket_line *line = line_of(stripe, stock, bucket);
@@ -195,7 +196,7 @@ static void reset_stripe(ceni_stripe *stripe, ceni_stock *stock)
     ceni_setting_put(&stripe->largest, -1);
 }
 
-void ceni_compact_reset(ceni_compact *histogram, ceni_stripe *stripes, unsigned count, ceni_stock *stock)
+void ceni_compact_reset(ceni_compact *histogram, ceni_compact_stripe *stripes, unsigned count, ceni_stock *stock)
 {
     reset_stripe(&histogram->own, stock);
     for (unsigned i = 0; i < count; i++) reset_stripe(&stripes[i], stock);
@@ -205,7 +206,7 @@ void ceni_compact_reset(ceni_compact *histogram, ceni_stripe *stripes, unsigned 
 /* ---- Reading ------------------------------------------------------------------------------------- */
 
 /* What is known of a row only is shown in the middle of it. */
-static uint64_t read_bucket(const ceni_compact *histogram, const ceni_stripe *stripe, const ceni_stock *stock,
+static uint64_t read_bucket(const ceni_compact *histogram, const ceni_compact_stripe *stripe, const ceni_stock *stock,
                             unsigned bucket)
 {
     const ceni_bucket_line *line = line_of(stripe, stock, bucket);
@@ -214,7 +215,7 @@ static uint64_t read_bucket(const ceni_compact *histogram, const ceni_stripe *st
     return count;
 }
 
-static void add_stripe(const ceni_compact *histogram, const ceni_stripe *stripe, const ceni_stock *stock,
+static void add_stripe(const ceni_compact *histogram, const ceni_compact_stripe *stripe, const ceni_stock *stock,
                        cen_histogram *out)
 {
     for (unsigned bucket = 0; bucket < CEN_HISTOGRAM_BUCKETS; bucket++) {
@@ -242,7 +243,7 @@ static void mend_limits(cen_histogram *out)
     if (out->largest < cen_histogram_bucket_lowest(last / ROW * ROW)) out->largest = cen_histogram_bucket_lowest(last);
 }
 
-void ceni_compact_snapshot(const ceni_compact *histogram, const ceni_stripe *stripes, unsigned count,
+void ceni_compact_snapshot(const ceni_compact *histogram, const ceni_compact_stripe *stripes, unsigned count,
                            const ceni_stock *stock, cen_histogram *out)
 {
     *out = (cen_histogram){.smallest = INT64_MAX, .largest = -1};

@@ -56,18 +56,18 @@ typedef struct ceni_stock {
     _Atomic(ceni_bucket_line *) blocks[CENI_STOCK_BLOCKS];
 } ceni_stock;
 
-typedef struct ceni_stripe {
+typedef struct ceni_compact_stripe {
     _Alignas(CENI_CACHE_LINE) _Atomic uint64_t sum; /* valid while it is below 2^63 and not overflowed */
     _Atomic bool overflowed;                        /* sticky until reset */
     _Atomic int64_t smallest;                       /* INT64_MAX when nothing was recorded */
     _Atomic int64_t largest;                        /* -1 when nothing was recorded */
     _Atomic uint16_t lines[CENI_COMPACT_LINES];     /* number in the stock, from 1; 0: none; CENI_LINE_COMES */
-} ceni_stripe;
+} ceni_compact_stripe;
 
 enum { CENI_LINE_COMES = UINT16_MAX }; /* somebody is about to put a number there */
 
 typedef struct ceni_compact {
-    ceni_stripe own;
+    ceni_compact_stripe own;
     _Atomic uint64_t rows[CENI_COMPACT_ROWS]; /* records for which there was no line */
 } ceni_compact;
 
@@ -80,17 +80,18 @@ void ceni_stock_fini(ceni_stock *stock, const cen_allocator *allocator);
 /* Adds a block if few lines are left. Without memory it does nothing, and is to be tried again. */
 void ceni_stock_tend(ceni_stock *stock, const cen_allocator *allocator);
 
-void ceni_stripe_init(ceni_stripe *stripe);
+void ceni_stripe_init(ceni_compact_stripe *stripe);
 void ceni_compact_init(ceni_compact *histogram);
 
 /* Counts a value, in that stripe of the histogram, or in its own (NULL). Never waits. */
-void ceni_compact_record(ceni_compact *histogram, ceni_stripe *stripe, ceni_stock *stock, bool alone, int64_t value);
+void ceni_compact_record(ceni_compact *histogram, ceni_compact_stripe *stripe, ceni_stock *stock, bool alone,
+                         int64_t value);
 
-/* Forgets everything but its lines, as ceni_histogram_reset does. */
-void ceni_compact_reset(ceni_compact *histogram, ceni_stripe *stripes, unsigned count, ceni_stock *stock);
+/* Forgets everything but its lines, as ceni_live_histogram_reset does. */
+void ceni_compact_reset(ceni_compact *histogram, ceni_compact_stripe *stripes, unsigned count, ceni_stock *stock);
 
-/* Copies the numbers out, those of `count` stripes among them; as exact as ceni_histogram_snapshot. */
-void ceni_compact_snapshot(const ceni_compact *histogram, const ceni_stripe *stripes, unsigned count,
+/* Copies the numbers out, those of `count` stripes among them; as exact as ceni_live_histogram_snapshot. */
+void ceni_compact_snapshot(const ceni_compact *histogram, const ceni_compact_stripe *stripes, unsigned count,
                            const ceni_stock *stock, cen_histogram *out);
 
 /* What cen_histogram_percentile says of a snapshot without stripes, and its largest and sum. */

@@ -182,7 +182,7 @@ uint64_t ceni_event_write(const ceni_occurrence *what, const char *text)
     return write_as(cen_event_kind_name(what->kind), what, text);
 }
 
-void ceni_event_emit(cen_event_level level, cen_event_kind kind, const ceni_directory_entry *of, int64_t value,
+void ceni_event_tell(cen_event_level level, cen_event_kind kind, const ceni_directory_entry *of, int64_t value,
                      const char *text)
 {
     ceni_event_write(&(ceni_occurrence){.level = level, .kind = kind, .of = of, .value = value}, text);

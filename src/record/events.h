@@ -2,7 +2,7 @@
 /*
  * The process' events, as the rooms write them: include/cenote/events.h says what they are.
  *
- *     ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, &crew->entry, 0, text);
+ *     ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, &crew->entry, 0, text);
  *     ceni_event_write(&(ceni_occurrence){.level = CEN_LEVEL_WARNING, .kind = CEN_EVENT_TIMED_OUT, .of = &pool->entry,
  *                                         .value = waited_ns, .where = where}, error.text);
  *
@@ -40,7 +40,7 @@ typedef struct ceni_occurrence {
 uint64_t ceni_event_write(const ceni_occurrence *what, const char *text);
 
 /* The same of one that has little more than a kind. */
-void ceni_event_emit(cen_event_level level, cen_event_kind kind, const ceni_directory_entry *of, int64_t value,
+void ceni_event_tell(cen_event_level level, cen_event_kind kind, const ceni_directory_entry *of, int64_t value,
                      const char *text);
 
 /* The same for one listener: the event, but for its number. */

@@ -42,12 +42,12 @@ enum { BUCKETS = CEN_HISTOGRAM_BUCKETS };
 
 /* ---- Recording ----------------------------------------------------------- */
 
-void ceni_histogram_init(ceni_histogram *histogram)
+void ceni_live_histogram_init(ceni_live_histogram *histogram)
 {
-    ceni_histogram_reset(histogram);
+    ceni_live_histogram_reset(histogram);
 }
 
-static void add_to_sum(ceni_histogram *histogram, uint64_t value)
+static void add_to_sum(ceni_live_histogram *histogram, uint64_t value)
 {
     uint64_t after = ceni_add_relaxed(&histogram->sum, value) + value;     /* carries nothing */
     if (after & TOP_BIT) ceni_store_relaxed(&histogram->overflowed, true); /* carries nothing */
@@ -61,7 +61,7 @@ static void widen(_Atomic int64_t *limit, int64_t value, bool upwards)
         if (ceni_cas_relaxed(limit, &seen, value)) break; /* carries nothing */
 }
 
-void ceni_histogram_record(ceni_histogram *histogram, int64_t value)
+void ceni_live_histogram_record(ceni_live_histogram *histogram, int64_t value)
 {
     if (value < 0) value = 0;
     ceni_add_relaxed(&histogram->buckets[cen_histogram_bucket_of(value)], 1); /* carries nothing */
@@ -71,7 +71,7 @@ void ceni_histogram_record(ceni_histogram *histogram, int64_t value)
 }
 
 /* All stores are relaxed: nothing is promised about records in progress. */
-void ceni_histogram_reset(ceni_histogram *histogram)
+void ceni_live_histogram_reset(ceni_live_histogram *histogram)
 {
     for (unsigned i = 0; i < BUCKETS; i++) ceni_store_relaxed(&histogram->buckets[i], 0);
     ceni_store_relaxed(&histogram->sum, 0);
@@ -96,7 +96,7 @@ static void mend_limits(cen_histogram *snapshot)
 }
 
 /* All loads are relaxed: each number stands for itself. */
-void ceni_histogram_snapshot(const ceni_histogram *histogram, cen_histogram *out)
+void ceni_live_histogram_snapshot(const ceni_live_histogram *histogram, cen_histogram *out)
 {
     *out = (cen_histogram){0};
     for (unsigned i = 0; i < BUCKETS; i++) {

@@ -3,11 +3,11 @@
  * A histogram that any thread may write, of histograms or of any other numbers that
  * are not negative; include/cenote/histogram.h says how exact it is.
  *
- *     ceni_histogram *h = ceni_alloc(NULL, sizeof *h, CENI_CACHE_LINE);
- *     ceni_histogram_init(h);
- *     ceni_histogram_record(h, waited_ns);
+ *     ceni_live_histogram *h = ceni_alloc(NULL, sizeof *h, CENI_CACHE_LINE);
+ *     ceni_live_histogram_init(h);
+ *     ceni_live_histogram_record(h, waited_ns);
  *
- *     ceni_histogram_snapshot(h, s);                  s is a cen_histogram
+ *     ceni_live_histogram_snapshot(h, s);                  s is a cen_histogram
  *     int64_t p99 = cen_histogram_percentile(s, 990000);
  *
  * Threads: record, snapshot and reset from any thread at any time; init first.
@@ -27,28 +27,28 @@
 CENI_SPI_BEGIN
 
 /* Any thread, atomically. */
-typedef struct ceni_histogram {
+typedef struct ceni_live_histogram {
     _Atomic uint64_t sum;     /* valid while it is below 2^63 and not overflowed */
     _Atomic bool overflowed;  /* sticky until reset */
     _Atomic int64_t smallest; /* INT64_MAX when nothing was recorded */
     _Atomic int64_t largest;  /* -1 when nothing was recorded */
     _Atomic uint64_t buckets[CEN_HISTOGRAM_BUCKETS];
-} ceni_histogram;
+} ceni_live_histogram;
 
-void ceni_histogram_init(ceni_histogram *histogram);
+void ceni_live_histogram_init(ceni_live_histogram *histogram);
 
 /* Counts a value; a negative one, which only a clock gone wrong yields,
  * counts as 0. Never waits; see histogram.c for the number of steps. */
-void ceni_histogram_record(ceni_histogram *histogram, int64_t value);
+void ceni_live_histogram_record(ceni_live_histogram *histogram, int64_t value);
 
 /* Forgets everything. A record in progress meanwhile may be forgotten in part:
  * it may be missing in the count and be in the sum, or the other way round. */
-void ceni_histogram_reset(ceni_histogram *histogram);
+void ceni_live_histogram_reset(ceni_live_histogram *histogram);
 
 /* Copies the numbers out. Exact while nobody records; otherwise each number
  * was true at some moment during the call, and records in progress may be in
  * some numbers and not yet in others. */
-void ceni_histogram_snapshot(const ceni_histogram *histogram, cen_histogram *out);
+void ceni_live_histogram_snapshot(const ceni_live_histogram *histogram, cen_histogram *out);
 
 CENI_SPI_END
 

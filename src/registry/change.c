@@ -262,14 +262,14 @@ cen_status cen_registry_register(cen_registry *registry, cen_key key, void *valu
 
 /* ---- Removing ------------------------------------------------------------------------------------------------------ */
 
-static void count_removal_locked(cen_registry *registry, cen_reason reason)
+static void count_removal_locked(cen_registry *registry, cen_registry_reason reason)
 {
     registry->stats.entries--;
     if (reason == CEN_REASON_OWNER_ENDED) registry->stats.owner_ended++;
     else registry->stats.removed++;
 }
 
-void ceni_entry_remove_locked(cen_registry *registry, cen_entry *entry, cen_reason reason, ceni_tales *untold)
+void ceni_entry_remove_locked(cen_registry *registry, cen_entry *entry, cen_registry_reason reason, ceni_tales *untold)
 {
     ceni_shelf *shelf = entry->shelf;
     void *value = ceni_load_relaxed(&entry->value); /* written under the lock, which is held; carries nothing */

@@ -66,8 +66,8 @@ cen_status ceni_owner_resolve(cen_owner **owner, bool make, const char *what, ce
 typedef struct ceni_tale {
     struct ceni_tale *next;
     cen_entry *entry; /* NULL: a listening begins */
-    cen_change change;
-    cen_reason reason;
+    cen_registry_change change;
+    cen_registry_reason reason;
     void *value, *before;
 } ceni_tale;
 
@@ -263,7 +263,7 @@ void ceni_keys_grow(cen_registry *registry);
 void ceni_keys_each(cen_registry *registry, bool (*visit)(void *argument, ceni_shelf *shelf), void *argument);
 
 /* change.c: takes the entry out of everything. */
-void ceni_entry_remove_locked(cen_registry *registry, cen_entry *entry, cen_reason reason, ceni_tales *untold);
+void ceni_entry_remove_locked(cen_registry *registry, cen_entry *entry, cen_registry_reason reason, ceni_tales *untold);
 /* Removes some of what the owner has here, if that is what comes first with it. The registry is held, no lock is. */
 void ceni_registry_owner_ends(cen_registry *registry, cen_owner *owner);
 /* It was told, or needs not be: what it is part of is let go of. No lock is held. */

@@ -234,7 +234,7 @@ cen_status ceni_owner_resolve(cen_owner **owner, bool make_one, const char *what
 {
     if (*owner && ceni_fork_is((*owner)->epoch)) return CEN_OK;
     if (*owner) return ceni_error_set(error, CEN_FORKED, 0, "%s: the owner is one of before a fork", what);
-    if (ceni_holder_is_task(ceni_holder_current()))
+    if (ceni_own_is_task(ceni_holder_current()))
         return ceni_error_set(error, CEN_MISUSE, 0,
                               "%s: a step of a task must name an owner: it may end on another thread", what);
     cen_owner *mine = own();

@@ -98,7 +98,7 @@ static counts count_locked(const cen_router *router)
     counts c = {0};
     for (ceni_list *link = router->members.next; link != &router->members; link = link->next) {
         const ceni_member *member = CENI_LIST_ENTRY(link, ceni_member, link);
-        switch (ceni_member_state(member)) {
+        switch (ceni_member_state_now(member)) {
         case CEN_MEMBER_UP: c.up++; break;
         case CEN_MEMBER_DRAINING: c.draining++; break;
         case CEN_MEMBER_DOWN: c.down++; break;

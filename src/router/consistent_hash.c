@@ -78,7 +78,7 @@ static size_t table_size(void *state, uint32_t count)
     return 2 * (size_t)count * POINTS * sizeof(point) + AHEAD * sizeof(uint32_t) + COINS * sizeof(uint16_t);
 }
 
-static inline circle circle_of(const cen_set *set, const void *table)
+static inline circle circle_of(const cen_member_set *set, const void *table)
 {
     circle c = {.all = set->count * POINTS};
     uint32_t bits = slice_bits(c.all);
@@ -117,7 +117,7 @@ static uint64_t mix(uint64_t x)
 
 /* Members at one place stand in the order of their whole hashes: not in that of the set, which is another in another process. The
  * first of them has the keys. */
-static void order_ties(const cen_set *set, point *points, uint32_t all)
+static void order_ties(const cen_member_set *set, point *points, uint32_t all)
 {
     for (uint32_t i = 1; i < all; i++) {
         for (uint32_t k = i; k > 0 && points[k - 1].place == points[k].place; k--) {
@@ -132,7 +132,7 @@ static void order_ties(const cen_set *set, point *points, uint32_t all)
 }
 
 /* The points in the order of the circle, in the second half of the table. */
-static point *sort_points(const cen_set *set, const circle *c, void *table)
+static point *sort_points(const cen_member_set *set, const circle *c, void *table)
 {
     point *points = (point *)(void *)c->marks, *scratch = table;
     for (uint32_t i = 0; i < c->all; i++) {
@@ -149,7 +149,7 @@ static uint16_t mark_of(const circle *c, uint32_t at)
     return (uint16_t)mix(ceni_planted(hash_marks_by_turn) ? at : c->places[at]);
 }
 
-static void arrange(void *state, const cen_set *set, void *table)
+static void arrange(void *state, const cen_member_set *set, void *table)
 {
     (void)state;
     circle c = circle_of(set, table);
@@ -223,7 +223,7 @@ static inline uint32_t winners(uint64_t tossed)
 }
 
 /* Not so in a set in which another was replaced by it. */
-static bool has_others(const cen_set *set, const cen_member *avoid)
+static bool has_others(const cen_member_set *set, const cen_member *avoid)
 {
     for (uint32_t i = 0; i < set->count; i++)
         if (ceni_set_at(set, i) != avoid) return true;
@@ -232,7 +232,7 @@ static bool has_others(const cen_set *set, const cen_member *avoid)
 
 /* Goes round as if what is to be avoided were not on the circle. The last coins of a round may be those of its first points again:
  * they have fallen as they did before. */
-static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, bool used)
+static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
 {
     (void)state, (void)used;
     enum { NEXT_ROUND = 0x9E37 }; /* odd: all words come, so each point has its turn */

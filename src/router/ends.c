@@ -132,7 +132,7 @@ void ceni_member_look_for_end_locked(ceni_member *member)
             return;
         }
         ceni_bin_put(&router->bin, &member->retired, release, member->bytes, false);
-    } else if (ceni_member_state(member) == CEN_MEMBER_DRAINING) {
+    } else if (ceni_member_state_now(member) == CEN_MEMBER_DRAINING) {
         ceni_member_unwatch_locked(member);
         ceni_member_enter_locked(member, CEN_MEMBER_DOWN);
         ceni_member_report_locked(member, CEN_LEVEL_DETAIL, CEN_EVENT_MEMBER_DOWN, "has drained and is down");
@@ -147,7 +147,7 @@ static void after_grace(ceni_retired *retired)
     ceni_router_lock(router);
     router->hands++;
     member->leaving = false;
-    bool wanted = member->removed || ceni_member_state(member) == CEN_MEMBER_DRAINING;
+    bool wanted = member->removed || ceni_member_state_now(member) == CEN_MEMBER_DRAINING;
     if (wanted && member->left_seen != member->left_count) {
         member->left_count--;
         ceni_member_watch_locked(member);

@@ -80,7 +80,7 @@ typedef struct ceni_set {
     ceni_retired retired;
     const cen_allocator *allocator;
     size_t bytes;
-    cen_set seen; /* last: the members follow. Its places change only where a set could not be replaced (I1). */
+    cen_member_set seen; /* last: the members follow. Its places change only where a set could not be replaced (I1). */
 } ceni_set;
 
 typedef struct ceni_block ceni_block;
@@ -170,8 +170,8 @@ struct cen_router {
     cen_router_hot_ hot; /* first */
 
     /* read by every pick; written under the lock, seldom */
-    _Atomic(const cen_set *) set; /* never NULL */
-    _Atomic uint32_t waiting;     /* how many stand in the backlog */
+    _Atomic(const cen_member_set *) set; /* never NULL */
+    _Atomic uint32_t waiting;            /* how many stand in the backlog */
     _Atomic uint32_t closed;
     _Atomic uint32_t quick;  /* which of the inline picks; none, once there are limits */
     _Atomic uint32_t limits; /* a member has, or had, a limit or a target: that is put before it can join a set */
@@ -190,7 +190,7 @@ struct cen_router {
     _Atomic uint64_t *door; /* as hot.door, for set.c, which writes it: a word that is 0 in a forked child, or `shut` */
     _Atomic uint64_t shut;  /* always 0 */
     uint32_t stripes;       /* of each member, for threads */
-    ceni_histogram *latency; /* of one in CENI_LATENCY_ONE_IN uses; NULL: they are not timed */
+    ceni_live_histogram *latency; /* of one in CENI_LATENCY_ONE_IN uses; NULL: they are not timed */
     cen_runtime *runtime;
     int64_t target, max, max_uses, max_lifetime_ns;
     uint32_t backlog_max;
@@ -236,7 +236,7 @@ static inline void ceni_router_unlock(cen_router *router)
     ceni_mutex_unlock(&router->mutex, CENI_RANK_ROUTER);
 }
 
-static inline cen_member_state ceni_member_state(const ceni_member *member)
+static inline cen_member_state ceni_member_state_now(const ceni_member *member)
 {
     return (cen_member_state)ceni_setting(&((ceni_member *)(uintptr_t)member)->state);
 }

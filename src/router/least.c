@@ -178,7 +178,7 @@ static place *choose(const ladder *all, const cen_member *avoid)
     return lowest->next != &all->levels ? first_of(lowest->next) : own;
 }
 
-static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, bool used)
+static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
 {
     ladder *all = state;
     lock(all);

@@ -208,7 +208,7 @@ static bool copy_histogram(const void *object, size_t index, cen_histogram_heade
     const cen_router *router = object;
     if (index > 0 || !router->latency || !ceni_fork_is(router->epoch)) return false;
     *timing = (cen_histogram_header){.name = "latency", .one_in = CENI_LATENCY_ONE_IN};
-    ceni_histogram_snapshot(router->latency, out);
+    ceni_live_histogram_snapshot(router->latency, out);
     return true;
 }
 

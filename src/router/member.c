@@ -186,7 +186,7 @@ static void start_age(ceni_member *member)
 
 static cen_status come_up_locked(ceni_member *member)
 {
-    cen_member_state state = ceni_member_state(member);
+    cen_member_state state = ceni_member_state_now(member);
     if (member->removed) return CEN_INVALID;
     if (ceni_setting(&member->router->closed)) return CEN_CLOSED;
     if (state == CEN_MEMBER_UP || state == CEN_MEMBER_EJECTED) return CEN_OK;
@@ -209,7 +209,7 @@ static cen_status come_up_locked(ceni_member *member)
 /* A warning is told, unless it was to go. */
 static void go_down_locked(ceni_member *member, cen_event_level level)
 {
-    if (ceni_member_state(member) == CEN_MEMBER_DOWN) return;
+    if (ceni_member_state_now(member) == CEN_MEMBER_DOWN) return;
     ceni_set_leave_locked(member->router, member);
     stop_timers(member);
     ceni_member_enter_locked(member, CEN_MEMBER_DOWN);
@@ -227,7 +227,7 @@ static void drain_locked(ceni_member *member)
 
 static bool is_up(const ceni_member *member)
 {
-    cen_member_state state = ceni_member_state(member);
+    cen_member_state state = ceni_member_state_now(member);
     return state == CEN_MEMBER_UP || state == CEN_MEMBER_EJECTED;
 }
 
@@ -244,7 +244,7 @@ void ceni_member_used_up_locked(ceni_member *member)
 
 void ceni_member_restore_locked(ceni_member *member)
 {
-    if (ceni_member_state(member) != CEN_MEMBER_EJECTED) return;
+    if (ceni_member_state_now(member) != CEN_MEMBER_EJECTED) return;
     if (ceni_setting(&member->router->closed) && !ceni_planted(restored_after_close)) return; /* nothing comes back */
     if (ceni_set_join_locked(member->router, member) != CEN_OK) {
         /* Without memory it is tried again a little later. */
@@ -317,7 +317,7 @@ cen_status cen_member_up(cen_member *cell)
     cen_router *router = member->router;
     ceni_backoff backoff = {0};
     ceni_set_reserve_locked(router, 1);
-    while ((status = come_up_locked(member)) == CEN_BUSY && ceni_member_state(member) != CEN_MEMBER_DRAINING) {
+    while ((status = come_up_locked(member)) == CEN_BUSY && ceni_member_state_now(member) != CEN_MEMBER_DRAINING) {
         /* Its last use has just ended, and whoever ended it is about to lock. */
         wait_and_lock(router, &backoff);
         ceni_set_reserve_locked(router, 1);
@@ -362,7 +362,7 @@ cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out)
     for (;;) {
         ceni_set_reserve_locked(router, (int64_t)(count - done));
         done += come_up_together_locked(router, members + done, count - done, &status);
-        if (status != CEN_BUSY || ceni_member_state(ceni_member_of(members[done])) == CEN_MEMBER_DRAINING) break;
+        if (status != CEN_BUSY || ceni_member_state_now(ceni_member_of(members[done])) == CEN_MEMBER_DRAINING) break;
         /* As in cen_member_up; those before it can be picked by now. */
         wait_and_lock(router, &backoff);
     }
@@ -408,7 +408,7 @@ cen_status cen_member_drain(cen_member *cell)
     cen_router *router = member->router;
     reserve_to_leave_locked(member);
     if (is_up(member)) drain_locked(member);
-    else status = ceni_member_state(member) == CEN_MEMBER_DRAINING ? CEN_OK : CEN_INVALID;
+    else status = ceni_member_state_now(member) == CEN_MEMBER_DRAINING ? CEN_OK : CEN_INVALID;
     leave(router, false);
     return status;
 }
@@ -435,7 +435,7 @@ cen_status cen_member_eject(cen_member *cell, int64_t ns)
     } else if (is_up(member)) {
         int64_t now = ceni_runtime_now(router->runtime);
         ceni_set_leave_locked(router, member);
-        if (ceni_member_state(member) == CEN_MEMBER_UP) {
+        if (ceni_member_state_now(member) == CEN_MEMBER_UP) {
             ceni_member_enter_locked(member, CEN_MEMBER_EJECTED);
             ceni_member_report_locked(member, CEN_LEVEL_WARNING, CEN_EVENT_MEMBER_EJECTED, "was ejected");
         }
@@ -455,10 +455,10 @@ cen_status cen_member_restore(cen_member *cell)
     cen_status status = enter(cell, &member);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
-    if (ceni_member_state(member) == CEN_MEMBER_EJECTED) ceni_set_reserve_locked(router, 1);
-    if (ceni_member_state(member) == CEN_MEMBER_EJECTED) ceni_member_restore_locked(member);
-    else if (ceni_member_state(member) != CEN_MEMBER_UP) status = CEN_INVALID;
-    if (ceni_member_state(member) == CEN_MEMBER_EJECTED)
+    if (ceni_member_state_now(member) == CEN_MEMBER_EJECTED) ceni_set_reserve_locked(router, 1);
+    if (ceni_member_state_now(member) == CEN_MEMBER_EJECTED) ceni_member_restore_locked(member);
+    else if (ceni_member_state_now(member) != CEN_MEMBER_UP) status = CEN_INVALID;
+    if (ceni_member_state_now(member) == CEN_MEMBER_EJECTED)
         status = ceni_setting(&router->closed) ? CEN_CLOSED : CEN_NO_MEMORY;
     leave(router, true);
     return status;
@@ -505,7 +505,7 @@ void *cen_member_data(const cen_member *cell)
 cen_member_state cen_member_state_of(const cen_member *cell)
 {
     const ceni_member *member = ceni_member_of(cell);
-    cen_member_state state = ceni_member_state(member);
+    cen_member_state state = ceni_member_state_now(member);
     bool full = state == CEN_MEMBER_UP && member->limited && ceni_member_in_flight(member) >= member->max;
     return full ? CEN_MEMBER_FULL : state;
 }

@@ -137,7 +137,7 @@ static cen_status make_latency(cen_router *router, cen_error *error)
     if (!router->clocked) return CEN_OK;
     router->latency = ceni_alloc(router->allocator, sizeof *router->latency, CENI_CACHE_LINE);
     if (!router->latency) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a router's latencies");
-    ceni_histogram_init(router->latency);
+    ceni_live_histogram_init(router->latency);
     return CEN_OK;
 }
 
@@ -217,7 +217,7 @@ static uint32_t refuse_from_now_on(cen_router *router)
     ceni_list_init(&ready);
     ceni_router_lock(router);
     router->hands++;
-    if (!ceni_setting(&router->closed)) ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_CLOSED, &router->entry, 0, NULL);
+    if (!ceni_setting(&router->closed)) ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_CLOSED, &router->entry, 0, NULL);
     ceni_setting_put(&router->closed, 1u);
     for (ceni_list *link = router->members.next; link != &router->members; link = link->next) {
         ceni_member *member = CENI_LIST_ENTRY(link, ceni_member, link);

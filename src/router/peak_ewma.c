@@ -53,7 +53,7 @@ static uint64_t cost_of(cen_member *cell, int64_t now)
     return ((uint64_t)((double)latency * left_at(member, now)) + 1) * (load + 1);
 }
 
-static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, bool used)
+static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
 {
     (void)state, (void)wish, (void)used;
     if (set->count == 1) return ceni_set_at(set, 0);

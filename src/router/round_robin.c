@@ -26,7 +26,7 @@ static cen_status begin_own(const void *argument, const cen_allocator *allocator
     return CEN_OK;
 }
 
-static cen_member *pick_own(void *state, const cen_set *set, const cen_pick *wish, bool used)
+static cen_member *pick_own(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
 {
     (void)wish, (void)used;
     return ceni_pick_round(state, set);
@@ -60,7 +60,7 @@ static void end_shared(void *state, const cen_allocator *allocator)
     ceni_free(allocator, state, sizeof(shared), CENI_CACHE_LINE);
 }
 
-static cen_member *pick_shared(void *state, const cen_set *set, const cen_pick *wish, bool used)
+static cen_member *pick_shared(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
 {
     (void)wish, (void)used;
     uint64_t turn = ceni_add_relaxed(&((shared *)state)->next, 1); /* a number by itself; carries nothing */

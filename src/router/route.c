@@ -24,7 +24,7 @@ static void unpick(cen_router *router, cen_member *member)
 }
 
 /* The strategy's choice, except that another one is tried for what is to be avoided. */
-__attribute__((noinline)) static cen_member *choose_by_wish(cen_router *router, const cen_set *set,
+__attribute__((noinline)) static cen_member *choose_by_wish(cen_router *router, const cen_member_set *set,
                                                             const cen_pick *pick, bool used)
 {
     enum { TRIES = 4 };
@@ -46,7 +46,7 @@ __attribute__((noinline)) static cen_member *choose_by_wish(cen_router *router, 
     }
 }
 
-static inline cen_member *choose(cen_router *router, const cen_set *set, const cen_pick *pick, bool used)
+static inline cen_member *choose(cen_router *router, const cen_member_set *set, const cen_pick *pick, bool used)
 {
     /* The two that share nothing are not even called. */
     uint32_t quick = ceni_setting(&router->quick);
@@ -60,15 +60,15 @@ cen_status cen_router_peek(cen_router *router, const cen_pick *pick, cen_member 
 {
     if (!router || !out) return CEN_INVALID;
     if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
-    const cen_set *set = ceni_load_acquire(&router->set); /* [O1] */
+    const cen_member_set *set = ceni_load_acquire(&router->set); /* [O1] */
     if (__builtin_expect(set->count == 0, 0)) return ceni_setting(&router->closed) ? CEN_CLOSED : CEN_EMPTY;
     *out = choose(router, set, pick, false);
     return CEN_OK;
 }
 
 /* The member has its target of uses: one of a few others that has not, or that which has fewest. */
-__attribute__((noinline)) static cen_member *relieve(cen_router *router, const cen_set *set, const cen_pick *pick,
-                                                     cen_member *member)
+__attribute__((noinline)) static cen_member *relieve(cen_router *router, const cen_member_set *set,
+                                                     const cen_pick *pick, cen_member *member)
 {
     enum { TRIES = 3 };
     for (unsigned i = 0; i < TRIES && cen_member_load(member) >= ceni_member_of(member)->target; i++) {
@@ -84,7 +84,8 @@ __attribute__((noinline)) static cen_member *relieve(cen_router *router, const c
 }
 
 /* Picks a member and begins a use. In a section, or under the lock; the set is not empty. */
-static inline ceni_begun pick_and_begin(cen_router *router, const cen_set *set, const cen_pick *pick, cen_route *out)
+static inline ceni_begun pick_and_begin(cen_router *router, const cen_member_set *set, const cen_pick *pick,
+                                        cen_route *out)
 {
     cen_member *member = choose(router, set, pick, true);
     /* Not before the set: if one of its members has a limit, that has been put before the set was published. */
@@ -131,7 +132,7 @@ cen_status cen_router_route(cen_router *router, const cen_pick *pick, cen_deadli
         return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
     ceni_begun begun = CENI_NOT_BEGUN;
     ceni_read_begin();
-    const cen_set *set = ceni_load_acquire(&router->set); /* [O1] */
+    const cen_member_set *set = ceni_load_acquire(&router->set); /* [O1] */
     /* Those who wait come first. That is fairness and no more: who has to wait is decided under the lock. */
     if (__builtin_expect(set->count > 0 && ceni_setting(&router->waiting) == 0, 1))
         begun = pick_and_begin(router, set, pick, out);
@@ -166,7 +167,7 @@ static void judge(cen_router *router, const cen_route *route, cen_outcome outcom
     else if (latency_ns > 0 && !(router->type->needs & CEN_STRATEGY_LATENCY))
         ceni_store_relaxed(&member->latency, latency_ns); /* a number by itself; carries nothing */
     if (router->latency && latency_ns > 0 && ceni_route_below(CENI_LATENCY_ONE_IN) == 0)
-        ceni_histogram_record(router->latency, latency_ns);
+        ceni_live_histogram_record(router->latency, latency_ns);
     if (router->type->ended)
         router->type->ended(router->state, route->member, latency_ns, outcome == CEN_OUTCOME_FAILED);
 }

@@ -136,7 +136,7 @@ void ceni_set_limits_locked(cen_router *router)
  * that would be most of the cost of one more. */
 static uint32_t copy(ceni_set *set, const ceni_set *old)
 {
-    cen_set *from = (cen_set *)(uintptr_t)&old->seen;
+    cen_member_set *from = (cen_member_set *)(uintptr_t)&old->seen;
     for (uint32_t i = 0; i < old->seen.count; i++)
         ceni_setting_put(&set->seen.at_[i], ceni_load_relaxed(&from->at_[i])); /* under the lock; carries nothing */
     return old->seen.count;
@@ -259,7 +259,7 @@ void ceni_set_tidy(cen_router *router)
     ceni_router_unlock_reserved(router);
 }
 
-cen_member *cen_set_member(const cen_set *set, uint32_t index)
+cen_member *cen_member_set_at(const cen_member_set *set, uint32_t index)
 {
     return ceni_set_at(set, index);
 }

@@ -35,7 +35,7 @@ void ceni_set_publish_locked(cen_router *router, ceni_set *set);
 /* A member with a limit or a target is about to be added: no set that is made from now on is picked from inline. */
 void ceni_set_limits_locked(cen_router *router);
 
-static inline ceni_set *ceni_set_of(const cen_set *seen)
+static inline ceni_set *ceni_set_of(const cen_member_set *seen)
 {
     return (ceni_set *)(void *)((char *)(uintptr_t)seen - offsetof(ceni_set, seen));
 }
@@ -49,19 +49,19 @@ static inline ceni_set *ceni_set_locked(const cen_router *router)
 /* The member at that place, for strategies. It came with the set, or, if it was replaced there, is as well known:
  * a load that is ordered after that of the set by the address it uses is enough, but C11 has no such order, so it is an
  * acquire, which costs nothing where it matters. */
-static inline cen_member *ceni_set_at(const cen_set *seen, uint32_t index)
+static inline cen_member *ceni_set_at(const cen_member_set *seen, uint32_t index)
 {
-    return ceni_setting(&((cen_set *)(uintptr_t)seen)->at_[index]);
+    return ceni_setting(&((cen_member_set *)(uintptr_t)seen)->at_[index]);
 }
 
 /* The picks of the two strategies that share nothing; random.c and round_robin.c. */
-static inline cen_member *ceni_pick_random(const cen_set *set)
+static inline cen_member *ceni_pick_random(const cen_member_set *set)
 {
     if (ceni_planted(random_leans) && ceni_route_below(100) == 0) return ceni_set_at(set, 0);
     return ceni_set_at(set, ceni_route_below(set->count));
 }
 
-static inline cen_member *ceni_pick_round(void *state, const cen_set *set)
+static inline cen_member *ceni_pick_round(void *state, const cen_member_set *set)
 {
     uint64_t *turn = ceni_route_turn(ceni_planted(turns_are_mixed_up) ? 1 : (uint64_t)(uintptr_t)state);
     uint32_t place = (uint32_t)*turn;

@@ -60,7 +60,7 @@ static void left(void *state, cen_member *member)
     ceni_mutex_unlock(&all->mutex, CENI_RANK_STRATEGY);
 }
 
-static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, bool used)
+static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
 {
     (void)used;
     round *all = state;

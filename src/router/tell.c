@@ -62,7 +62,7 @@ static void tell_one_locked(cen_router *router)
 {
     ceni_member *member = CENI_LIST_ENTRY(ceni_list_first(&router->events), ceni_member, events);
     ceni_list_remove(&member->events);
-    cen_member_state from = (cen_member_state)member->told, to = ceni_member_state(member);
+    cen_member_state from = (cen_member_state)member->told, to = ceni_member_state_now(member);
     /* Whoever was told DOWN, and brought it up, waits to hear of the next one. */
     bool again = member->downs != member->told_downs && !ceni_planted(told_down_once);
     if (from == CEN_MEMBER_DOWN && to == from && again) from = CEN_MEMBER_UP;

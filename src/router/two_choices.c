@@ -12,7 +12,7 @@
 #include "router/set.h"
 #include "router/use.h"
 
-static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, bool used)
+static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
 {
     (void)state, (void)wish, (void)used;
     if (set->count == 1) return ceni_set_at(set, 0);

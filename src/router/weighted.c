@@ -24,7 +24,7 @@ static size_t table_size(void *state, uint32_t count)
     return count * (sizeof(column) + sizeof(work) + sizeof(uint32_t));
 }
 
-static void arrange(void *state, const cen_set *set, void *table)
+static void arrange(void *state, const cen_member_set *set, void *table)
 {
     (void)state;
     uint32_t count = set->count, low = 0, high = count;
@@ -51,7 +51,7 @@ static void arrange(void *state, const cen_set *set, void *table)
     }
 }
 
-static cen_member *pick(void *state, const cen_set *set, const cen_pick *wish, bool used)
+static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
 {
     (void)state, (void)wish, (void)used;
     uint64_t random = ceni_route_random();

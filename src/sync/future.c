@@ -224,7 +224,7 @@ static void settle(cen_promise *promise, cen_future *future)
     tell(future, before);
 }
 
-bool cen_promise_keep(cen_promise *promise, void *value)
+bool cen_promise_complete(cen_promise *promise, void *value)
 {
     cen_future *future = promise ? claim(promise) : NULL;
     if (!future) return false;

@@ -132,7 +132,7 @@ static inline uint64_t ceni_holder_known(void)
 }
 
 /* Whether it is a task. */
-static inline bool ceni_holder_is_task(const ceni_holder *holder)
+static inline bool ceni_own_is_task(const ceni_holder *holder)
 {
     return holder->note == CENI_HOLDER_NO_NUMBER || holder->note >> CENI_HOLDER_SHIFT & CENI_HOLDER_TASK;
 }

@@ -304,7 +304,7 @@ cen_status cen_queue_push_until(cen_queue *queue, const void *element, cen_deadl
     return ceni_wait_for_any(&only, 1, ceni_deadline_or(deadline, queue->default_deadline), false, NULL, &which);
 }
 
-cen_status cen_queue_pop_until(cen_queue *queue, void *element, cen_deadline deadline)
+cen_status cen_queue_pop_until(cen_queue *queue, cen_deadline deadline, void *element)
 {
     if (!queue || !element) return CEN_INVALID;
     ceni_attempt attempt = pop_once(queue, element);
@@ -321,7 +321,7 @@ cen_status cen_queue_push(cen_queue *queue, const void *element)
 
 cen_status cen_queue_pop(cen_queue *queue, void *element)
 {
-    return cen_queue_pop_until(queue, element, CEN_DEADLINE_(0));
+    return cen_queue_pop_until(queue, CEN_DEADLINE_(0), element);
 }
 
 cen_status cen_queue_force_push(cen_queue *queue, const void *element, void *evicted, bool *out)
@@ -354,7 +354,7 @@ cen_status cen_queue_close(cen_queue *queue)
     else if (queue->form == CENI_FORM_BLOCKS) first = ceni_queue_blocks_close(&queue->blocks);
     else first = shut_under_lock(queue);
     if (!first) return CEN_CLOSED;
-    ceni_event_emit(CEN_LEVEL_DETAIL, CEN_EVENT_CLOSED, &queue->entry, 0, NULL);
+    ceni_event_tell(CEN_LEVEL_DETAIL, CEN_EVENT_CLOSED, &queue->entry, 0, NULL);
     if (ceni_planted(close_calls_nobody)) return CEN_OK;
     ceni_waitlist_send_away(&queue->pushes);
     ceni_waitlist_send_away(&queue->pops);

@@ -4,7 +4,7 @@
 #include "explore/crews.h"
 
 static _Atomic uint32_t told;
-static _Atomic uint32_t kept; /* what cen_promise_keep returned */
+static _Atomic uint32_t kept; /* what cen_promise_complete returned */
 
 static void count_told(cen_future *future)
 {
@@ -40,7 +40,7 @@ static void expect_one_end(void)
 static void try_keep(void *unused)
 {
     (void)unused;
-    ceni_store_seq_cst(&kept, (uint32_t)cen_promise_keep(&promise, NULL));
+    ceni_store_seq_cst(&kept, (uint32_t)cen_promise_complete(&promise, NULL));
 }
 
 EXPLORE(a_suspended_task_goes_on_if_its_future_is_kept_and_is_dropped_if_it_is_not, 2)

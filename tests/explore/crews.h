@@ -100,7 +100,7 @@ static inline void submit_second(void *unused)
 static inline void keep_promise(void *unused)
 {
     (void)unused;
-    cen_promise_keep(&promise, NULL);
+    cen_promise_complete(&promise, NULL);
 }
 
 /* ---- Steps ---------------------------------------------------------------------------------- */

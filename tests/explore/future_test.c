@@ -65,7 +65,7 @@ static void keep(void *number)
 {
     int which = (int)(intptr_t)number, answer = ANSWER + which;
     ceni_watch_copy(&answers[which], &answer, sizeof answer);
-    kept[which] = cen_promise_keep(promises[which], &answers[which]);
+    kept[which] = cen_promise_complete(promises[which], &answers[which]);
     give_memory(promises[which], sizeof *promises[which]);
 }
 
@@ -188,7 +188,7 @@ static bool kept_by_another;
 static void keep_too(void *unused)
 {
     (void)unused;
-    kept_by_another = cen_promise_keep(promises[0], &answers[0]);
+    kept_by_another = cen_promise_complete(promises[0], &answers[0]);
 }
 
 EXPLORE(of_two_who_keep_one_promise_one_has_kept_it, 4)
@@ -196,7 +196,7 @@ EXPLORE(of_two_who_keep_one_promise_one_has_kept_it, 4)
     cen_future *future = new_future(0);
     answers[0] = ANSWER;
     ceni_thread other = start("keep too", keep_too, NULL);
-    kept[0] = cen_promise_keep(promises[0], &answers[0]);
+    kept[0] = cen_promise_complete(promises[0], &answers[0]);
     expect_equal(cen_future_wait(future, CEN_NEVER), CEN_OK);
     free_future(future);
     join(other);
@@ -210,7 +210,7 @@ EXPLORE(a_promise_and_a_cancel_and_another_promise_agree, 4)
     answers[0] = ANSWER;
     ceni_thread one = start("one", keep_too, NULL);
     bool cancelled = cen_future_cancel(future);
-    kept[0] = cen_promise_keep(promises[0], &answers[0]);
+    kept[0] = cen_promise_complete(promises[0], &answers[0]);
     if (!cancelled) expect_equal(cen_future_wait(future, CEN_NEVER), CEN_OK);
     free_future(future);
     join(one);

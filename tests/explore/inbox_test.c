@@ -278,7 +278,7 @@ static void note_done(cen_future *future)
 static void keep(void *unused)
 {
     (void)unused;
-    kept = cen_promise_keep(&promise, NULL);
+    kept = cen_promise_complete(&promise, NULL);
 }
 
 /* Whoever of the two posts, the keeper or a canceller that came too late, the inbox is freed under neither. */

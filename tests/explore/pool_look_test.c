@@ -213,10 +213,10 @@ static void replace_the_object(void *unused)
 static bool expect_its_own(void *seen, const cen_object_view *holding)
 {
     ++*(int *)seen;
-    if (holding->generation == 0 || holding->state == CEN_SLOT_OPENING) return true;
+    if (holding->generation == 0 || holding->state == CEN_OBJECT_OPENING) return true;
     expect(holding->object == &things[holding->generation - 1]);
     expect(holding->holder == 0 || holding->holder == 2);
-    expect(holding->holder == 0 || holding->state != CEN_SLOT_IDLE);
+    expect(holding->holder == 0 || holding->state != CEN_OBJECT_IDLE);
     return true;
 }
 

@@ -89,7 +89,7 @@ EXPLORE(an_object_that_stays_is_visited_once_while_its_neighbours_go_and_come, 3
 static bool expect_no_closed_one_in_opening(void *unused, const cen_object_view *holding)
 {
     (void)unused;
-    expect(holding->state != CEN_SLOT_OPENING || holding->object != &things[0]);
+    expect(holding->state != CEN_OBJECT_OPENING || holding->object != &things[0]);
     return true;
 }
 

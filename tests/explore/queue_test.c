@@ -227,7 +227,7 @@ static void pop_into_marked_memory(void *into)
 {
     popped *out = into;
     out->values[0] = -1;
-    out->last = cen_queue_pop_until(queue, &out->values[0], cen_in_ms(1));
+    out->last = cen_queue_pop_until(queue, cen_in_ms(1), &out->values[0]);
 }
 
 EXPLORE(a_rendezvous_that_times_out_leaves_the_bytes_alone, 4)

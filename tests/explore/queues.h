@@ -42,7 +42,7 @@ static inline void pop_until_closed(void *into)
 static inline void pop_or_time_out(void *into)
 {
     popped *out = into;
-    out->last = cen_queue_pop_until(queue, &out->values[out->count], cen_in_ms(1));
+    out->last = cen_queue_pop_until(queue, cen_in_ms(1), &out->values[out->count]);
     if (out->last == CEN_OK) out->count++;
 }
 

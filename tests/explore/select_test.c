@@ -181,7 +181,7 @@ static void push_either(void *into)
 static void pop_left(void *into)
 {
     outcome *out = into;
-    out->status = cen_queue_pop_until(left, &out->from_left, cen_in_ms(1));
+    out->status = cen_queue_pop_until(left, cen_in_ms(1), &out->from_left);
 }
 
 EXPLORE(a_select_pushes_to_exactly_one_of_two_waiting_pops, 3)
@@ -190,7 +190,7 @@ EXPLORE(a_select_pushes_to_exactly_one_of_two_waiting_pops, 3)
     outcome pushed = {.which = 9}, a = {.which = 9}, b = {.which = 9};
     ceni_thread selector = start("select", push_either, &pushed);
     ceni_thread one = start("pop left", pop_left, &a);
-    b.status = cen_queue_pop_until(right, &b.from_right, cen_in_ms(2));
+    b.status = cen_queue_pop_until(right, cen_in_ms(2), &b.from_right);
     join(one);
     expect_equal(cen_queue_close(left), CEN_OK);
     join(selector);

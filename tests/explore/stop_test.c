@@ -62,7 +62,7 @@ static void free_future(cen_future *future)
 static void keep(void *unused)
 {
     (void)unused;
-    expect(cen_promise_keep(&promise, NULL));
+    expect(cen_promise_complete(&promise, NULL));
 }
 
 EXPLORE(a_stop_before_during_or_after_the_join_ends_a_wait_for_a_future, 4)
@@ -192,7 +192,7 @@ static void pop_until_stopped(void *into)
 static void pop_for_ever(void *into)
 {
     popper *self = into;
-    self->status = cen_queue_pop_until(queue, &self->value, CEN_NEVER);
+    self->status = cen_queue_pop_until(queue, CEN_NEVER, &self->value);
 }
 
 EXPLORE(a_stop_ends_a_select, 4)

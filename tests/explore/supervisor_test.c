@@ -204,7 +204,7 @@ static void watch_and_die(void *argument)
     watch *self = argument;
     cen_status status = cen_child_watch(self->child, &self->death);
     expect(status == CEN_OK || status == CEN_ABSENT);
-    cen_promise_keep(&self->promise, NULL);
+    cen_promise_complete(&self->promise, NULL);
 }
 
 EXPLORE(a_death_that_is_said_and_comes_by_its_future_counts_once, 4)

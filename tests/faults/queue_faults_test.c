@@ -295,7 +295,7 @@ TEST(push_pop_select_and_close_need_no_memory)
     expect_equal(cen_queue_push_until(queue, &value, cen_in_ms(1)), CEN_TIMEOUT);
     expect_equal(cen_queue_force_push(queue, &value, &value, &out), CEN_OK);
     expect_equal(cen_queue_pop(queue, &value), CEN_OK);
-    expect_equal(cen_queue_pop_until(other, &value, cen_in_ms(1)), CEN_TIMEOUT);
+    expect_equal(cen_queue_pop_until(other, cen_in_ms(1), &value), CEN_TIMEOUT);
     expect_equal(cen_queue_close(queue), CEN_OK);
     expect(!ceni_fault_disarm());
     expect_equal(ceni_world_allocations(), before);
@@ -391,7 +391,7 @@ static cen_status time_out(void)
     size_t which = 9;
     int64_t began = cen_clock();
     cen_case cases[2] = {cen_case_pop(other, &value), cen_case_pop(queue, &value)};
-    if (cen_queue_pop_until(queue, &value, cen_in_ms(1)) != CEN_TIMEOUT || cen_clock() != began + 1000000)
+    if (cen_queue_pop_until(queue, cen_in_ms(1), &value) != CEN_TIMEOUT || cen_clock() != began + 1000000)
         return CEN_SYSTEM;
     if (cen_select(cases, 2, cen_in_ms(1), &which) != CEN_TIMEOUT || which != 9) return CEN_SYSTEM;
     return cen_clock() == began + 2000000 ? CEN_OK : CEN_SYSTEM;

@@ -266,8 +266,8 @@ const char *twin_compare(const rig *r, const twin *t)
 
 const char *twin_compare_holding(const rig *r, const twin *t, const cen_object_view *h, uint32_t index)
 {
-    static const cen_slot_state states[] = {
-        [IDLE] = CEN_SLOT_IDLE, [HELD] = CEN_SLOT_HELD, [REVOKED] = CEN_SLOT_REVOKED};
+    static const cen_object_state states[] = {
+        [IDLE] = CEN_OBJECT_IDLE, [HELD] = CEN_OBJECT_HELD, [REVOKED] = CEN_OBJECT_REVOKED};
     const place *p = &t->places[index];
     if (h->index != index) return wrong("slot %u is shown, it is the turn of %u", h->index, index);
     if (h->state != states[p->state]) return wrong("slot %u is shown in state %d", index, (int)h->state);

@@ -91,7 +91,7 @@ static cen_status perform(int thread, action what, int value)
     case TRY_PUSH: e->status = cen_queue_try_push(queue, &value); break;
     case PUSH_SOON: e->status = cen_queue_push_until(queue, &value, cen_in_us(1)); break;
     case TRY_POP: e->status = cen_queue_try_pop(queue, &e->value); break;
-    case POP_SOON: e->status = cen_queue_pop_until(queue, &e->value, cen_in_us(1)); break;
+    case POP_SOON: e->status = cen_queue_pop_until(queue, cen_in_us(1), &e->value); break;
     case CLOSE: e->status = cen_queue_close(queue); break;
     case LENGTH: e->value = (int)cen_queue_length(queue); break;
     case IS_CLOSED: e->value = cen_queue_is_closed(queue); break;

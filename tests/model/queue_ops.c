@@ -276,7 +276,7 @@ static const char *pop_one(rig *r, int which, bool waits, int64_t ns)
     if (waits) model_wait(r, &t, &pop, 1, ns);
     cen_status expected = model_pop(r, t, &number, waits ? CEN_TIMEOUT : CEN_EMPTY);
     cen_status status =
-        waits ? cen_queue_pop_until(t->queue, bytes, cen_in_ns(ns)) : cen_queue_try_pop(t->queue, bytes);
+        waits ? cen_queue_pop_until(t->queue, cen_in_ns(ns), bytes) : cen_queue_try_pop(t->queue, bytes);
     const char *text = expect_status(r, t->shape->name, status, expected);
     return text ? text : compare(r, t, status, number, bytes);
 }

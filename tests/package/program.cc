@@ -173,7 +173,7 @@ void complete_futures()
     expect_that(cen_future_cancel(&group.future), "and taken out");
     cen_group_leave(&group);
     expect_that(cen_future_then(&futures[0], tell, cen_inbox_executor(inbox)) == CEN_OK, "a future can tell an inbox");
-    expect_that(cen_promise_keep(&promises[0], &value) && cen_promise_keep(&promises[1], nullptr), "promises can be kept");
+    expect_that(cen_promise_complete(&promises[0], &value) && cen_promise_complete(&promises[1], nullptr), "promises can be kept");
     expect_that(cen_future_wait(&futures[1], CEN_NOW) == CEN_OK && futures[1].status == CEN_OK, "a future can be waited for");
     expect_that(cen_inbox_drain(inbox) == 1 && told == value, "an inbox runs what arrived");
     cen_timer timer;

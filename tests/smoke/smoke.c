@@ -74,9 +74,9 @@ static void a_pop_times_out_at_its_deadline(void)
     cen_queue *queue = make(CEN_QUEUE_BOUNDED, 4);
     uint64_t element = 5;
     int64_t before = cen_clock(), ms = 1000000;
-    CHECK(cen_queue_pop_until(queue, &element, cen_in_ms(10)) == CEN_TIMEOUT);
+    CHECK(cen_queue_pop_until(queue, cen_in_ms(10), &element) == CEN_TIMEOUT);
     CHECK(cen_clock() - before >= 10 * ms);
-    CHECK(cen_queue_pop_until(queue, &element, CEN_NOW) == CEN_TIMEOUT);
+    CHECK(cen_queue_pop_until(queue, CEN_NOW, &element) == CEN_TIMEOUT);
     CHECK(element == 5);
     cen_queue_free(queue);
 }

@@ -55,7 +55,7 @@ static void settle_one(cen_promise *promise, uint64_t *dice)
     } else {
         uint64_t *value = room_for(sizeof *value);
         *value = ~(uint64_t)(uintptr_t)value;
-        bool told = cen_promise_keep(promise, value);
+        bool told = cen_promise_complete(promise, value);
         count(told ? &kept : &refused);
         if (!told) free(value); /* still ours */
     }

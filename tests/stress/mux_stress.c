@@ -47,7 +47,7 @@ static cen_mux *open_line(line *self)
     self->ended.user = self;
     ceni_store_seq_cst(&self->is_lost, 0u);
     expect_equal(cen_future_then(&self->ended, note_end, cen_inline()), CEN_OK);
-    expect_equal(cen_mux_ended(mux, &self->ended), CEN_OK);
+    expect_equal(cen_mux_watch(mux, &self->ended), CEN_OK);
     return mux;
 }
 
@@ -344,7 +344,7 @@ static void end_from_both_sides(uint64_t *dice, uint64_t number, unsigned ends[3
     cen_mux_options options = CEN_MUX_OPTIONS(.address = cen_mux_server_address(server));
     expect_equal(cen_mux_open(&options, &one.mux, NULL), CEN_OK);
     cen_future_init(&ended);
-    expect_equal(cen_mux_ended(one.mux, &ended), CEN_OK);
+    expect_equal(cen_mux_watch(one.mux, &ended), CEN_OK);
     for (unsigned i = 0; i < ASKS; i++) {
         cen_request_init(&requests[i], NULL, NULL);
         requests[i].payload = "a", requests[i].size = 1;

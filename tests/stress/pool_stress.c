@@ -160,7 +160,7 @@ static bool see(void *argument, const cen_object_view *holding)
 {
     uint32_t *next = argument;
     expect(holding->index >= *next && holding->object);
-    expect(holding->state >= CEN_SLOT_IDLE && holding->state <= CEN_SLOT_CLOSING);
+    expect(holding->state >= CEN_OBJECT_IDLE && holding->state <= CEN_OBJECT_CLOSING);
     *next = holding->index + 1;
     return true;
 }
@@ -178,7 +178,7 @@ static void look_around(worker *self, cen_pool *pool)
     size_t held = 0;
     is_doing(self, "holders");
     expect_equal(cen_pool_holders(pool, holdings, 4, &held), CEN_OK);
-    for (size_t i = 0; i < held && i < 4; i++) expect(holdings[i].held_ns >= 0 && holdings[i].state != CEN_SLOT_IDLE);
+    for (size_t i = 0; i < held && i < 4; i++) expect(holdings[i].held_ns >= 0 && holdings[i].state != CEN_OBJECT_IDLE);
 }
 
 /* ---- Objects from outside, and another max -------------------------------------------------------- */

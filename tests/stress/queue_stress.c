@@ -128,7 +128,7 @@ static cen_status pop_in_some_manner(worker *self, cen_queue *const *open, parce
     while (!open[*queue]);
     is_doing(self, manner == TRY ? "try_pop" : manner == TIMED ? "pop_until" : "pop");
     if (manner == TRY) return cen_queue_try_pop(open[*queue], one);
-    if (manner == TIMED) return cen_queue_pop_until(open[*queue], one, soon(self));
+    if (manner == TIMED) return cen_queue_pop_until(open[*queue], soon(self), one);
     return cen_queue_pop(open[*queue], one);
 }
 

@@ -312,7 +312,7 @@ TEST(a_future_can_be_told_to_an_actor)
     expect_equal(cen_promise_init(&promise, &future), CEN_OK);
     expect_equal(cen_future_then(&future, run_done, cen_actor_executor(actor)), CEN_OK);
     tell(&one);
-    expect(cen_promise_keep(&promise, "x"));
+    expect(cen_promise_complete(&promise, "x"));
     expect_text(order, "");
     poll();
     expect_text(order, "ax");

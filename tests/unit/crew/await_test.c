@@ -133,7 +133,7 @@ static void await_odd_futures(work *self)
     expect_equal(cen_promise_init(&promise, &future), CEN_OK);
     expect_equal(cen_await(&future, CEN_NOW), CEN_TIMEOUT);
     expect_equal(cen_await(&future, cen_in_s(1)), CEN_TIMEOUT);
-    expect(cen_promise_keep(&promise, story));
+    expect(cen_promise_complete(&promise, story));
     expect_equal(cen_await(&future, CEN_NOW), CEN_OK);
     expect(future.value == story);
 }

@@ -98,7 +98,7 @@ TEST(what_is_refused_leaves_the_result_as_it_was)
     expect_equal(ceni_world_bytes(), before);
     expect_equal(cen_promise_init(&promise, &result), CEN_OK);
     expect_equal(cen_crew_call(crew, NULL, count_call, NULL, &result, NULL), CEN_MISUSE);
-    expect(cen_promise_keep(&promise, NULL));
+    expect(cen_promise_complete(&promise, NULL));
     finish();
     expect_equal(calls, 0);
 }

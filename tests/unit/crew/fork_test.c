@@ -49,7 +49,7 @@ static void prepare(cen_fork_policy policy)
 
 static void end_parent(void)
 {
-    expect(cen_promise_keep(&promise, NULL));
+    expect(cen_promise_complete(&promise, NULL));
     submit(&sent);
     expect_end(&sent, CEN_OK);
     expect_end(&waiting, CEN_OK);

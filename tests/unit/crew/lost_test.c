@@ -118,7 +118,7 @@ TEST(one_that_helps_another_which_ends_the_thread_ends_too_and_lets_go_of_what_i
     expect_end_soon(&parent, CEN_MISUSE);
     expect_end_soon(&helped, CEN_MISUSE);
     memset((void *)&parent.task, 0xDD, sizeof parent.task);
-    expect(cen_promise_keep(&promise, story));
+    expect(cen_promise_complete(&promise, story));
     expect_equal(cen_future_wait(&awaited, CEN_NOW), CEN_OK);
     finish();
 }
@@ -153,7 +153,7 @@ TEST(one_that_helps_a_job_which_ends_the_thread_ends_too)
     submit(&parent);
     expect_end_soon(&parent, CEN_MISUSE);
     memset((void *)&parent.task, 0xDD, sizeof parent.task);
-    expect(cen_promise_keep(&promise, story));
+    expect(cen_promise_complete(&promise, story));
     submit(&other);
     expect_end_soon(&other, CEN_OK);
     finish();

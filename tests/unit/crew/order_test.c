@@ -85,7 +85,7 @@ static cen_future promised;
 
 static cen_next keep_it(cen_task *task)
 {
-    cen_promise_keep(&promise, NULL);
+    cen_promise_complete(&promise, NULL);
     return cen_task_done(task, NULL);
 }
 

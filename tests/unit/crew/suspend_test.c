@@ -81,7 +81,7 @@ TEST(a_stop_drops_a_suspended_task_with_closed_and_runs_no_further_step)
     expect_text(one.error.text, "a task of crew \"shut\" was suspended when the crew was stopped");
     expect_equal(one.steps, 0);
     expect(!cen_promise_is_wanted(&promise));
-    expect(!cen_promise_keep(&promise, NULL)); /* touches no task */
+    expect(!cen_promise_complete(&promise, NULL)); /* touches no task */
     expect(!cen_future_is_done(&promised));
     free_it();
 }
@@ -230,7 +230,7 @@ static void keep_later(void *unused)
 {
     (void)unused;
     nap(3 * SECOND);
-    expect(cen_promise_keep(&promise, NULL));
+    expect(cen_promise_complete(&promise, NULL));
 }
 
 TEST(a_task_that_has_heard_of_the_stop_may_still_wait)

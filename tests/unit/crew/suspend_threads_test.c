@@ -39,7 +39,7 @@ static void keep_some(void *argument)
 {
     while (!ceni_load_seq_cst(&may_keep)) ceni_futex_wait(&may_keep, 0, CENI_FOREVER);
     for (size_t i = (size_t)(uintptr_t)argument; i < MANY; i += KEEPERS)
-        waiters[i].kept = cen_promise_keep(&waiters[i].promise, NULL);
+        waiters[i].kept = cen_promise_complete(&waiters[i].promise, NULL);
 }
 
 static void make_waiters(void)

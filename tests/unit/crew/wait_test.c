@@ -42,7 +42,7 @@ TEST(a_task_waits_for_a_future_that_is_done_later)
     expect_equal(s.waiting, 1);
     expect_equal(s.running, 0);
     expect_equal(s.idle, 1);
-    expect(cen_promise_keep(&promise, story));
+    expect(cen_promise_complete(&promise, story));
     expect_end(&one, CEN_OK);
     expect_equal(one.steps, 2);
     expect_equal(one.got, CEN_OK);
@@ -86,7 +86,7 @@ TEST(a_future_that_somebody_else_waits_for_ends_the_task_with_misuse)
     expect_text(one.error.text,
                 "a task of crew \"strict\" would have waited for a future that nobody promised, or that "
                 "somebody else waits for");
-    expect(cen_promise_keep(&promise, NULL));
+    expect(cen_promise_complete(&promise, NULL));
     finish();
 }
 

@@ -67,7 +67,7 @@ static inline void prepare(errand *self, cen_step step)
 
 static inline void open_gate(errand *self)
 {
-    cen_promise_keep(&self->promise, NULL);
+    cen_promise_complete(&self->promise, NULL);
 }
 
 static inline cen_status submit(cen_priority priority, errand *self)

@@ -103,7 +103,7 @@ TEST(a_connection_that_nobody_uses_is_noticed_when_it_dies)
     begin();
     cen_future_init(&ended);
     ended.error = &cause;
-    expect_equal(cen_mux_ended(mux, &ended), CEN_OK);
+    expect_equal(cen_mux_watch(mux, &ended), CEN_OK);
     expect(!cen_mux_error_get(mux, &cause));
     expect_equal(cen_mux_server_kill(server, 0), CEN_OK);
     expect_equal(cen_future_wait(&ended, cen_in_s(20)), CEN_OK);
@@ -121,7 +121,7 @@ TEST(a_connection_whose_thread_reads_for_itself_is_noticed_when_it_dies)
     server = SERVE(.name = "echo");
     mux = OPEN(.address = cen_mux_server_address(server));
     cen_future_init(&ended);
-    expect_equal(cen_mux_ended(mux, &ended), CEN_OK);
+    expect_equal(cen_mux_watch(mux, &ended), CEN_OK);
     for (uint64_t i = 0; i < 500; i++) ask_number(mux, i);
     expect_equal(cen_mux_server_kill(server, 0), CEN_OK);
     expect_equal(cen_future_wait(&ended, cen_in_s(20)), CEN_OK);
@@ -137,15 +137,15 @@ TEST(one_future_at_a_time_hears_of_the_end_also_of_one_that_has_ended)
     cen_future_init(&one);
     cen_future_init(&other);
     cen_future_init(&late);
-    expect_equal(cen_mux_ended(mux, &one), CEN_OK);
-    expect_equal(cen_mux_ended(mux, &other), CEN_MISUSE);
-    expect_equal(cen_mux_ended(mux, &one), CEN_MISUSE);
+    expect_equal(cen_mux_watch(mux, &one), CEN_OK);
+    expect_equal(cen_mux_watch(mux, &other), CEN_MISUSE);
+    expect_equal(cen_mux_watch(mux, &one), CEN_MISUSE);
     expect(cen_future_cancel(&one));
-    expect_equal(cen_mux_ended(mux, &other), CEN_OK);
+    expect_equal(cen_mux_watch(mux, &other), CEN_OK);
     expect_equal(cen_mux_close(mux, CEN_NOW, NULL), CEN_OK);
     expect_equal(cen_future_wait(&other, cen_in_s(20)), CEN_OK);
     expect_equal(other.status, CEN_OK);
-    expect_equal(cen_mux_ended(mux, &late), CEN_OK);
+    expect_equal(cen_mux_watch(mux, &late), CEN_OK);
     expect_equal(cen_future_wait(&late, cen_in_s(20)), CEN_OK);
     cen_mux_free(mux);
     cen_mux_server_stop(server);
@@ -172,7 +172,7 @@ TEST(who_hears_of_the_end_may_free_the_connection_right_there)
         begin();
         cen_future_init(&ended);
         expect_equal(cen_future_then(&ended, free_here, cen_inline()), CEN_OK);
-        expect_equal(cen_mux_ended(mux, &ended), CEN_OK);
+        expect_equal(cen_mux_watch(mux, &ended), CEN_OK);
         if (round % 2) expect_equal(ceni_thread_start(&one.thread, NULL, wait_in_vain, &one, &code), CEN_OK);
         if (round % 2) AWAIT(ceni_load_seq_cst(&kept_count) == 1);
         expect_equal(cen_mux_server_kill(server, 0), CEN_OK);
@@ -285,7 +285,7 @@ TEST(the_end_of_the_other_side_ends_a_close_that_waits)
     ask_many(2);
     cen_future ended;
     cen_future_init(&ended);
-    expect_equal(cen_mux_ended(mux, &ended), CEN_OK);
+    expect_equal(cen_mux_watch(mux, &ended), CEN_OK);
     cen_mux_server_stop(server);
     expect_lost(cen_mux_close(mux, CEN_NEVER, &error), &error);
     expect_equal(cen_future_wait(&ended, cen_in_s(20)), CEN_OK);
@@ -484,7 +484,7 @@ TEST(who_waits_for_the_end_is_told_although_it_was_found_just_before_the_loop_fr
     ceni_after after;
     begin();
     cen_future_init(&ended);
-    expect_equal(cen_mux_ended(mux, &ended), CEN_OK);
+    expect_equal(cen_mux_watch(mux, &ended), CEN_OK);
     /* As a thread does that reads its reply: it has found the end, and has not said so yet. */
     ceni_error_set(&cause, CEN_LOST, 0, "The other side is gone.");
     ceni_after_init(&after);

@@ -47,7 +47,7 @@ static void use_the_parents(void)
     expect_equal(cen_mux_request(mux, &q.request, &error), CEN_FORKED);
     expect_equal(cen_mux_request_async(mux, &q.request, &error), CEN_FORKED);
     expect_equal(cen_mux_close(mux, CEN_NEVER, &error), CEN_FORKED);
-    expect_equal(cen_mux_ended(mux, &ended), CEN_FORKED);
+    expect_equal(cen_mux_watch(mux, &ended), CEN_FORKED);
     expect_equal(cen_mux_stats_get(mux, &stats), CEN_FORKED);
     expect(!cen_mux_error_get(mux, &error));
     expect(cen_future_cancel(&pending.request.future)); /* nobody here will ever tell it */

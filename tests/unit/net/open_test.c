@@ -314,7 +314,7 @@ static void begin_to_open(const char *address)
     opened.error = &opened_error;
     ended.error = &ended_error;
     expect_equal(cen_mux_open_async(&options, &mux, &opened, &error), CEN_OK);
-    expect_equal(cen_mux_ended(mux, &ended), CEN_OK);
+    expect_equal(cen_mux_watch(mux, &ended), CEN_OK);
 }
 
 TEST(an_opening_tells_its_future_and_until_then_a_request_is_misuse)

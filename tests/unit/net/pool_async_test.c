@@ -229,11 +229,11 @@ static cen_status hasty_encode(void *argument, uint64_t id, const void *payload,
     return plain_calls->encode(argument, id, payload, size, out, written, why);
 }
 
-static cen_member *hasty_pick(void *state, const cen_set *set, const cen_pick *pick, bool used)
+static cen_member *hasty_pick(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
 {
     (void)state, (void)pick, (void)used;
     give_up_hasty();
-    return cen_set_member(set, 0);
+    return cen_member_set_at(set, 0);
 }
 
 /* The one that is given up has no reply that could be there first. */

@@ -314,7 +314,7 @@ TEST(revoked_objects_are_listed_as_such_with_their_holders)
     expect_equal(cen_pool_holders(pool, holdings, 2, &count), CEN_OK);
     expect_equal(count, 2);
     for (int i = 0; i < 2; i++) {
-        expect(holdings[i].state == CEN_SLOT_REVOKED && holdings[i].object == object_of(i + 1));
+        expect(holdings[i].state == CEN_OBJECT_REVOKED && holdings[i].object == object_of(i + 1));
         expect_equal(holdings[i].holder, cen_thread_number());
         expect_equal(cen_pool_give(&held[i]), CEN_REVOKED);
     }

@@ -81,7 +81,7 @@ TEST(holders_are_listed_in_the_order_of_indexes_with_who_and_where)
         for (int i = 0; i < 2; i++) {
             bool is_mine = holdings[i].object == mine.object;
             expect(is_mine || holdings[i].object == other.lease.object);
-            expect_equal(holdings[i].state, CEN_SLOT_HELD);
+            expect_equal(holdings[i].state, CEN_OBJECT_HELD);
             expect_equal(holdings[i].holder, is_mine ? cen_thread_number() : other_number);
             expect_equal(holdings[i].is_detached, !is_mine);
             expect_text(holdings[i].where, is_mine ? here : "the kitchen");
@@ -213,7 +213,7 @@ TEST(every_object_is_visited_once_in_the_order_of_indexes_whether_idle_or_held)
         bool held = one.seen[i].object == b.object;
         expect_equal(one.seen[i].index, i);
         expect(one.seen[i].object == object_of(i + 1));
-        expect_equal(one.seen[i].state, held ? CEN_SLOT_HELD : CEN_SLOT_IDLE);
+        expect_equal(one.seen[i].state, held ? CEN_OBJECT_HELD : CEN_OBJECT_IDLE);
         expect_equal(one.seen[i].holder, held ? cen_thread_number() : 0);
         expect_equal(one.seen[i].where != NULL, held);
         expect_equal(one.seen[i].held_ns, 0);
@@ -302,7 +302,7 @@ TEST(an_object_that_is_taken_during_the_visit_has_not_been_held_for_a_negative_t
     walk one = {.limit = 99, .meanwhile = take_the_next};
     expect_equal(cen_pool_each(pool, note_visit, &one), CEN_OK);
     expect_equal(one.count, 2);
-    expect_equal(one.seen[1].state, CEN_SLOT_HELD);
+    expect_equal(one.seen[1].state, CEN_OBJECT_HELD);
     expect_equal(one.seen[1].held_ns, 0);
     give_back(&first);
     give_back(&one.lease);

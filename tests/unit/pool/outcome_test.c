@@ -124,7 +124,7 @@ TEST(a_give_that_is_refused_tells_nothing_and_leaves_the_future_as_it_was)
     lease = take(pool);
     expect_equal(cen_pool_give_async(&lease, &future), CEN_MISUSE);
     expect_equal(cen_pool_give(&lease), CEN_OK);
-    expect(cen_promise_keep(&promise, NULL));
+    expect(cen_promise_complete(&promise, NULL));
     end_life(&s, pool);
 }
 

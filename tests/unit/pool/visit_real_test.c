@@ -70,7 +70,7 @@ TEST(a_visit_is_as_short_when_few_of_many_objects_are_left)
 
 static cen_pool *opening;
 static unsigned before, after;
-static cen_slot_state state;
+static cen_object_state state;
 static cen_status answer;
 
 static bool note_visit(void *count, const cen_object_view *holding)
@@ -101,7 +101,7 @@ TEST(an_object_is_visited_as_soon_as_open_has_written_it_and_the_one_before_is_n
         expect_equal(cen_pool_try_take(opening, &lease, NULL), answer);
         expect_equal(before, 0);
         expect_equal(after, 1);
-        expect_equal(state, CEN_SLOT_OPENING);
+        expect_equal(state, CEN_OBJECT_OPENING);
         expect_equal(visit_all(opening), answer == CEN_OK);
         if (answer == CEN_OK) expect_equal(cen_pool_discard(&lease), CEN_OK);
         expect_equal(visit_all(opening), 0);

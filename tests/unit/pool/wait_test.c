@@ -200,7 +200,7 @@ TEST(an_object_that_was_handed_over_is_listed_with_its_new_holder_before_that_on
     cen_object_view holding;
     size_t count;
     expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-    expect(!one.returned && count == 1 && holding.state == CEN_SLOT_HELD);
+    expect(!one.returned && count == 1 && holding.state == CEN_OBJECT_HELD);
     expect(holding.holder != 0 && holding.holder != cen_thread_number());
     expect(holding.where && strstr(holding.where, "takers.h:"));
     expect_taken(&one, 1);

@@ -4,7 +4,7 @@
 #include "support/world.h"
 
 static ceni_compact histogram;
-static ceni_stripe stripe;
+static ceni_compact_stripe stripe;
 static ceni_stock stock;
 static cen_histogram seen;
 

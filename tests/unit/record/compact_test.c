@@ -11,7 +11,7 @@
 enum { STRIPES = 3, THREADS = 4, EACH = 20000 };
 
 static ceni_compact histogram;
-static ceni_stripe stripes[STRIPES];
+static ceni_compact_stripe stripes[STRIPES];
 static ceni_stock stock;
 static cen_histogram seen, whole;
 
@@ -34,7 +34,7 @@ static int64_t any_size(uint64_t *state)
     return (int64_t)(test_random(state) >> (1 + test_random(state) % 63));
 }
 
-static ceni_stripe *stripe_of(uint64_t number)
+static ceni_compact_stripe *stripe_of(uint64_t number)
 {
     return number % (STRIPES + 1) ? &stripes[number % (STRIPES + 1) - 1] : NULL;
 }

@@ -27,26 +27,26 @@ EXPLORE(threads_of_one_shard_lose_no_count_and_a_reader_sees_it_grow, 4)
     ceni_counters_fini(&counters);
 }
 
-static ceni_histogram histogram;
+static ceni_live_histogram histogram;
 
 static void record_up(void *argument)
 {
     (void)argument;
-    ceni_histogram_record(&histogram, 40);
-    ceni_histogram_record(&histogram, 60);
+    ceni_live_histogram_record(&histogram, 40);
+    ceni_live_histogram_record(&histogram, 60);
 }
 
 static void record_down(void *argument)
 {
     (void)argument;
-    ceni_histogram_record(&histogram, 50);
-    ceni_histogram_record(&histogram, 30);
+    ceni_live_histogram_record(&histogram, 50);
+    ceni_live_histogram_record(&histogram, 30);
 }
 
 static void record_the_same(void *argument)
 {
     (void)argument;
-    ceni_histogram_record(&histogram, 40);
+    ceni_live_histogram_record(&histogram, 40);
 }
 
 /* Without init, whose many stores the search would take for interesting. */

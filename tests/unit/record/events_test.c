@@ -36,8 +36,8 @@ TEST(an_event_has_all_that_was_told_and_when)
     ceni_directory_entry entry = {.kind = "pool", .name = "orders", .snapshot = no_metrics};
     ceni_directory_join(ceni_directory_process(), &entry);
     int64_t before = ceni_clock_wall();
-    ceni_event_emit(CEN_LEVEL_WARNING, CEN_EVENT_TIMED_OUT, &entry, 500, "Nobody gave anything back.");
-    ceni_event_emit(CEN_LEVEL_ERROR, CEN_EVENT_GAVE_UP, NULL, -1, NULL);
+    ceni_event_tell(CEN_LEVEL_WARNING, CEN_EVENT_TIMED_OUT, &entry, 500, "Nobody gave anything back.");
+    ceni_event_tell(CEN_LEVEL_ERROR, CEN_EVENT_GAVE_UP, NULL, -1, NULL);
     ceni_cursor at = {0};
     cen_event event = read_one(CENI_LIFE, &at);
     expect_equal(event.number, 0);
@@ -64,8 +64,8 @@ TEST(an_event_has_all_that_was_told_and_when)
 
 TEST(traces_push_nothing_else_out)
 {
-    ceni_event_emit(CEN_LEVEL_DETAIL, CEN_EVENT_OPENED, NULL, 0, NULL);
-    for (int i = 0; i < 5000; i++) ceni_event_emit(CEN_LEVEL_TRACE, CEN_EVENT_TAKEN, NULL, i, NULL);
+    ceni_event_tell(CEN_LEVEL_DETAIL, CEN_EVENT_OPENED, NULL, 0, NULL);
+    for (int i = 0; i < 5000; i++) ceni_event_tell(CEN_LEVEL_TRACE, CEN_EVENT_TAKEN, NULL, i, NULL);
     ceni_cursor life = {0}, trace = {0};
     expect_text(read_one(CENI_LIFE, &life).what, "opened");
     expect_equal(life.missed, 0);
@@ -77,7 +77,7 @@ TEST(traces_push_nothing_else_out)
 
 TEST(two_thousand_and_forty_eight_are_there_and_the_others_are_counted)
 {
-    for (int i = 0; i < 3000; i++) ceni_event_emit(CEN_LEVEL_DETAIL, CEN_EVENT_OPENED, NULL, i, NULL);
+    for (int i = 0; i < 3000; i++) ceni_event_tell(CEN_LEVEL_DETAIL, CEN_EVENT_OPENED, NULL, i, NULL);
     ceni_cursor at = {0};
     for (int i = 3000 - 2048; i < 3000; i++) expect_equal(read_one(CENI_LIFE, &at).value, i);
     expect_no_more(CENI_LIFE, &at);
@@ -91,7 +91,7 @@ TEST(what_is_too_long_is_cut_between_two_characters)
     cen_event_emit(CEN_LEVEL_NOTICE, "sixteen_letters_and_sixteen_more", text);
     text[0] = 'x'; /* moves the cut by as much as it takes */
     memmove(text + 1, text + 3, 530);
-    ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, NULL, 0, text);
+    ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, NULL, 0, text);
     ceni_cursor at = {0};
     cen_event event = read_one(CENI_LIFE, &at);
     expect_equal(strlen(event.text), 477);
@@ -164,7 +164,7 @@ static long faults(void)
 TEST(memory_that_no_event_is_in_is_not_touched)
 {
     long before = faults();
-    for (int i = 0; i < 10; i++) ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, NULL, 0, NULL);
+    for (int i = 0; i < 10; i++) ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, NULL, 0, NULL);
     expect(faults() - before < 200); /* all of it would be 340, and the sanitizers touch some of their own */
 }
 
@@ -180,8 +180,8 @@ static void expect_child_succeeds(pid_t child)
 TEST(a_forked_child_begins_with_no_events_and_the_parent_keeps_its_own)
 {
     for (int i = 0; i < 3; i++)
-        ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_PAUSED, NULL, i, "A longer text than the child's.");
-    ceni_event_emit(CEN_LEVEL_TRACE, CEN_EVENT_PAUSED, NULL, 0, NULL);
+        ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_PAUSED, NULL, i, "A longer text than the child's.");
+    ceni_event_tell(CEN_LEVEL_TRACE, CEN_EVENT_PAUSED, NULL, 0, NULL);
     ceni_cursor at = {.next = 3};
     pid_t child = fork();
     if (child == 0) {
@@ -189,7 +189,7 @@ TEST(a_forked_child_begins_with_no_events_and_the_parent_keeps_its_own)
         expect_equal(ceni_events_begun(CENI_TRACE), 0);
         expect_no_more(CENI_LIFE, &at);
         expect_equal(at.next, 0); /* the parent's cursor is at the beginning again */
-        ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_RESUMED, NULL, 9, "short");
+        ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_RESUMED, NULL, 9, "short");
         cen_event event = read_one(CENI_LIFE, &at);
         expect_text(event.what, "resumed");
         expect_text(event.text, "short");
@@ -208,15 +208,15 @@ TEST(a_child_writes_nothing_into_the_memory_that_its_parent_moved_to)
 {
     static _Alignas(4096) unsigned char memory[4 << 20];
     expect(ceni_events_size() <= sizeof memory);
-    ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_PAUSED, NULL, 0, NULL);
+    ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_PAUSED, NULL, 0, NULL);
     ceni_events_lay(memory);
     ceni_events_move(memory);
-    ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_PAUSED, NULL, 1, NULL);
+    ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_PAUSED, NULL, 1, NULL);
     pid_t child = fork();
     if (child == 0) {
         static unsigned char kept[sizeof memory];
         memcpy(kept, memory, sizeof memory);
-        for (int i = 0; i < 5; i++) ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_RESUMED, NULL, i, NULL);
+        for (int i = 0; i < 5; i++) ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_RESUMED, NULL, i, NULL);
         ceni_cursor at = {0};
         for (int i = 0; i < 5; i++) expect_text(read_one(CENI_LIFE, &at).what, "resumed");
         expect(memcmp(kept, memory, sizeof memory) == 0);
@@ -236,7 +236,7 @@ enum { WRITERS = 4, EACH = 3000 };
 static void write_many(void *argument)
 {
     for (int i = 0; i < EACH; i++)
-        ceni_event_emit(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, NULL, (int64_t)(intptr_t)argument * EACH + i, "b");
+        ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, NULL, (int64_t)(intptr_t)argument * EACH + i, "b");
 }
 
 TEST(every_event_of_several_threads_is_read_or_counted_while_the_rings_move)

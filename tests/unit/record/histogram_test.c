@@ -6,12 +6,12 @@
 #include "port/port.h"
 #include "support/test.h"
 
-static ceni_histogram histogram;
+static ceni_live_histogram histogram;
 static cen_histogram snapshot;
 
 static void look(void)
 {
-    ceni_histogram_snapshot(&histogram, &snapshot);
+    ceni_live_histogram_snapshot(&histogram, &snapshot);
 }
 
 /* Numbers of all sizes: as many between 2^n and 2^(n+1) for every n. */
@@ -76,7 +76,7 @@ TEST(a_value_of_any_size_is_answered_within_three_percent)
 
 TEST(an_empty_histogram_answers_zero)
 {
-    ceni_histogram_init(&histogram);
+    ceni_live_histogram_init(&histogram);
     look();
     expect_equal(snapshot.count, 0);
     expect_equal(snapshot.sum, 0);
@@ -88,11 +88,11 @@ TEST(an_empty_histogram_answers_zero)
 TEST(count_sum_smallest_and_largest_are_exact)
 {
     uint64_t state = test_seed();
-    ceni_histogram_init(&histogram);
+    ceni_live_histogram_init(&histogram);
     int64_t sum = 0, smallest = INT64_MAX, largest = 0;
     for (int i = 0; i < 300; i++) {
         int64_t value = any_size(&state) >> 10;
-        ceni_histogram_record(&histogram, value);
+        ceni_live_histogram_record(&histogram, value);
         sum += value;
         if (value < smallest) smallest = value;
         if (value > largest) largest = value;
@@ -106,9 +106,9 @@ TEST(count_sum_smallest_and_largest_are_exact)
 
 TEST(a_negative_value_counts_as_zero)
 {
-    ceni_histogram_init(&histogram);
-    ceni_histogram_record(&histogram, INT64_MIN);
-    ceni_histogram_record(&histogram, -1);
+    ceni_live_histogram_init(&histogram);
+    ceni_live_histogram_record(&histogram, INT64_MIN);
+    ceni_live_histogram_record(&histogram, -1);
     look();
     expect_equal(snapshot.count, 2);
     expect_equal(snapshot.sum, 0);
@@ -117,20 +117,20 @@ TEST(a_negative_value_counts_as_zero)
 
 TEST(the_sum_stops_at_its_largest_value_and_stays_there)
 {
-    ceni_histogram_init(&histogram);
-    ceni_histogram_record(&histogram, INT64_MAX);
+    ceni_live_histogram_init(&histogram);
+    ceni_live_histogram_record(&histogram, INT64_MAX);
     look();
     expect(snapshot.sum == INT64_MAX);
     for (int i = 0; i < 10; i++) { /* past 2^63, past 2^64, and on */
-        ceni_histogram_record(&histogram, i % 2 ? INT64_MAX : 2);
+        ceni_live_histogram_record(&histogram, i % 2 ? INT64_MAX : 2);
         look();
         expect(snapshot.sum == INT64_MAX);
     }
     expect_equal(snapshot.count, 11);
     expect_equal(snapshot.smallest, 2);
     expect(snapshot.largest == INT64_MAX);
-    ceni_histogram_reset(&histogram);
-    ceni_histogram_record(&histogram, 3);
+    ceni_live_histogram_reset(&histogram);
+    ceni_live_histogram_record(&histogram, 3);
     look();
     expect_equal(snapshot.sum, 3);
 }
@@ -139,8 +139,8 @@ TEST(the_sum_stops_at_its_largest_value_and_stays_there)
 
 TEST(a_sum_past_its_largest_value_is_seen_before_the_flag_is_set)
 {
-    ceni_histogram_init(&histogram);
-    ceni_histogram_record(&histogram, INT64_MAX);
+    ceni_live_histogram_init(&histogram);
+    ceni_live_histogram_record(&histogram, INT64_MAX);
     histogram.sum += 5;
     look();
     expect(snapshot.sum == INT64_MAX);
@@ -148,7 +148,7 @@ TEST(a_sum_past_its_largest_value_is_seen_before_the_flag_is_set)
 
 TEST(a_record_that_is_in_its_bucket_only_gives_limits_within_that_bucket)
 {
-    ceni_histogram_init(&histogram);
+    ceni_live_histogram_init(&histogram);
     unsigned bucket = cen_histogram_bucket_of(123456);
     histogram.buckets[bucket]++;
     look();
@@ -160,12 +160,12 @@ TEST(a_record_that_is_in_its_bucket_only_gives_limits_within_that_bucket)
 
 TEST(reset_forgets_everything)
 {
-    ceni_histogram_init(&histogram);
-    for (int64_t value = 1; value < INT64_MAX / 3; value *= 3) ceni_histogram_record(&histogram, value);
-    ceni_histogram_reset(&histogram);
+    ceni_live_histogram_init(&histogram);
+    for (int64_t value = 1; value < INT64_MAX / 3; value *= 3) ceni_live_histogram_record(&histogram, value);
+    ceni_live_histogram_reset(&histogram);
     look();
     expect_equal(snapshot.count, 0);
-    ceni_histogram_record(&histogram, 1000);
+    ceni_live_histogram_record(&histogram, 1000);
     look();
     expect_equal(snapshot.count, 1);
     expect_equal(snapshot.sum, 1000);
@@ -195,10 +195,10 @@ static int64_t sorted_percentile(uint32_t per_million)
 TEST(percentiles_agree_with_a_sorted_array)
 {
     uint64_t state = test_seed();
-    ceni_histogram_init(&histogram);
+    ceni_live_histogram_init(&histogram);
     for (int i = 0; i < VALUES; i++) {
         values[i] = any_size(&state);
-        ceni_histogram_record(&histogram, values[i]);
+        ceni_live_histogram_record(&histogram, values[i]);
     }
     qsort(values, VALUES, sizeof values[0], by_value);
     look();
@@ -211,8 +211,8 @@ TEST(percentiles_agree_with_a_sorted_array)
 
 TEST(percentiles_of_small_numbers_are_exact)
 {
-    ceni_histogram_init(&histogram);
-    for (int i = 1; i <= 60; i++) ceni_histogram_record(&histogram, i);
+    ceni_live_histogram_init(&histogram);
+    for (int i = 1; i <= 60; i++) ceni_live_histogram_record(&histogram, i);
     look();
     expect_equal(cen_histogram_percentile(&snapshot, 500000), 30);
     expect_equal(cen_histogram_percentile(&snapshot, 500001), 31);
@@ -235,8 +235,8 @@ TEST(percentiles_of_a_huge_count_do_not_overflow)
 
 TEST(a_percentile_stays_between_the_smallest_and_the_largest)
 {
-    ceni_histogram_init(&histogram);
-    ceni_histogram_record(&histogram, 1000001);
+    ceni_live_histogram_init(&histogram);
+    ceni_live_histogram_record(&histogram, 1000001);
     look();
     expect_equal(cen_histogram_percentile(&snapshot, 1), 1000001);
     expect_equal(cen_histogram_percentile(&snapshot, 999999), 1000001);
@@ -247,23 +247,23 @@ TEST(a_percentile_stays_between_the_smallest_and_the_largest)
 TEST(merged_snapshots_are_as_one_histogram)
 {
     uint64_t state = test_seed();
-    static ceni_histogram whole, part[2];
+    static ceni_live_histogram whole, part[2];
     static cen_histogram expected, merged;
-    ceni_histogram_init(&whole);
-    for (int i = 0; i < 2; i++) ceni_histogram_init(&part[i]);
+    ceni_live_histogram_init(&whole);
+    for (int i = 0; i < 2; i++) ceni_live_histogram_init(&part[i]);
     merged = (cen_histogram){0};
     cen_histogram_merge(&merged, &merged);
     expect_equal(merged.count, 0);
     for (int i = 0; i < 300; i++) {
         int64_t value = 1000 + (any_size(&state) >> 9);
-        ceni_histogram_record(&whole, value);
-        ceni_histogram_record(&part[i % 2], value);
+        ceni_live_histogram_record(&whole, value);
+        ceni_live_histogram_record(&part[i % 2], value);
     }
     for (int i = 0; i < 2; i++) {
-        ceni_histogram_snapshot(&part[i], &snapshot);
+        ceni_live_histogram_snapshot(&part[i], &snapshot);
         cen_histogram_merge(&merged, &snapshot);
     }
-    ceni_histogram_snapshot(&whole, &expected);
+    ceni_live_histogram_snapshot(&whole, &expected);
     snapshot = (cen_histogram){0};
     cen_histogram_merge(&merged, &snapshot); /* nothing is added by an empty one */
     expect(memcmp(&merged, &expected, sizeof merged) == 0);
@@ -277,12 +277,12 @@ enum { THREADS = 4, ROUNDS = 300 };
 static void record_many(void *argument)
 {
     int64_t step = (int64_t)(intptr_t)argument;
-    for (int i = 1; i <= ROUNDS; i++) ceni_histogram_record(&histogram, i * step);
+    for (int i = 1; i <= ROUNDS; i++) ceni_live_histogram_record(&histogram, i * step);
 }
 
 TEST(threads_lose_no_record_and_no_extreme)
 {
-    ceni_histogram_init(&histogram);
+    ceni_live_histogram_init(&histogram);
     ceni_thread threads[THREADS];
     int code;
     for (intptr_t i = 0; i < THREADS; i++)

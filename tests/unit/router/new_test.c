@@ -16,13 +16,13 @@ static void expect_refused(cen_router_options options, const char *words)
 
 #define refused(words, ...) expect_refused(CEN_ROUTER_OPTIONS(__VA_ARGS__), words)
 
-static cen_member *pick_first(void *state, const cen_set *set, const cen_pick *pick, bool used)
+static cen_member *pick_first(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
 {
     (void)state, (void)pick, (void)used;
-    return cen_set_member(set, 0);
+    return cen_member_set_at(set, 0);
 }
 
-static void arrange_nothing(void *state, const cen_set *set, void *table)
+static void arrange_nothing(void *state, const cen_member_set *set, void *table)
 {
     (void)state, (void)set, (void)table;
 }

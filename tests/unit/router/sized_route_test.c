@@ -106,10 +106,10 @@ static cen_status call_follow_member(void *given)
     return call_follow(&options);
 }
 
-static cen_member *pick_first(void *state, const cen_set *set, const cen_pick *pick, bool used)
+static cen_member *pick_first(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
 {
     (void)state, (void)pick, (void)used;
-    return cen_set_member(set, 0);
+    return cen_member_set_at(set, 0);
 }
 
 static void fill_strategy(void *full)

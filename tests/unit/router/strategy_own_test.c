@@ -56,14 +56,14 @@ static size_t own_table_size(void *state, uint32_t count)
     return sizeof(highest);
 }
 
-static void own_arrange(void *state, const cen_set *set, void *table)
+static void own_arrange(void *state, const cen_member_set *set, void *table)
 {
     expect(state == &told && set->table == table);
     highest *own = table;
     expect(own->index == 0 && own->count == 0);
     own->count = set->count;
     for (uint32_t i = 0; i < set->count; i++)
-        if (cen_member_weight(cen_set_member(set, i)) > cen_member_weight(cen_set_member(set, own->index)))
+        if (cen_member_weight(cen_member_set_at(set, i)) > cen_member_weight(cen_member_set_at(set, own->index)))
             own->index = i;
     told.arranged++;
 }
@@ -82,13 +82,13 @@ static void own_left(void *state, cen_member *member)
     told.leaves++;
 }
 
-static cen_member *own_pick(void *state, const cen_set *set, const cen_pick *pick, bool used)
+static cen_member *own_pick(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
 {
     const highest *table = set->table;
     expect(state == &told && pick && set->count > 0);
     expect_equal(table->count, set->count);
     told.picks[used]++;
-    cen_member *member = cen_set_member(set, table->index);
+    cen_member *member = cen_member_set_at(set, table->index);
     if (used) ((tally *)cen_member_data(member))->in_flight++;
     return member;
 }

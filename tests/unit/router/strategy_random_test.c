@@ -73,10 +73,10 @@ TEST(threads_do_not_go_in_step)
 }
 
 /* One pick in a hundred goes to the first: a bias of 9 per cent of one share in ten. */
-static cen_member *lean(void *state, const cen_set *set, const cen_pick *pick, bool used)
+static cen_member *lean(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
 {
     (void)state, (void)pick, (void)used;
-    return cen_set_member(set, cen_strategy_below(100) == 0 ? 0 : cen_strategy_below(set->count));
+    return cen_member_set_at(set, cen_strategy_below(100) == 0 ? 0 : cen_strategy_below(set->count));
 }
 
 TEST(the_verdict_finds_a_bias_of_one_pick_in_a_hundred)

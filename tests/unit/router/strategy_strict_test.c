@@ -17,7 +17,7 @@ static unsigned noted;
 static const cen_strategy_type *inner;
 static pthread_mutex_t note_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static cen_member *pick_and_note(void *state, const cen_set *set, const cen_pick *pick, bool used)
+static cen_member *pick_and_note(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
 {
     pthread_mutex_lock(&note_lock);
     cen_member *member = inner->pick(state, set, pick, used);

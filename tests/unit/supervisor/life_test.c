@@ -263,7 +263,7 @@ TEST(a_child_reports_its_death_by_a_future)
         cen_future other;
         cen_future_init(&other);
         expect_equal(cen_child_watch(kids[0].child, &other), CEN_MISUSE); /* one is enough */
-        if (normal) expect(cen_promise_keep(&promise, NULL));
+        if (normal) expect(cen_promise_complete(&promise, NULL));
         else expect(cen_promise_fail(&promise, &error));
         poll();
         expect_history(normal ? "a" : "aa");
@@ -281,7 +281,7 @@ TEST(a_death_that_has_happened_before_it_is_watched_counts)
     make_supervisor(children, 1, .name = NULL);
     cen_future_init(&death);
     expect_equal(cen_promise_init(&promise, &death), CEN_OK);
-    expect(cen_promise_keep(&promise, NULL));
+    expect(cen_promise_complete(&promise, NULL));
     expect_equal(cen_child_watch(kids[0].child, &death), CEN_OK);
     poll();
     expect_history("aa");
@@ -301,7 +301,7 @@ TEST(a_future_that_is_not_needed_any_more_is_given_up)
     die(0, false);
     expect_history("aa");
     expect(!cen_promise_is_wanted(&promise));
-    expect(!cen_promise_keep(&promise, NULL));
+    expect(!cen_promise_complete(&promise, NULL));
     end_and_count();
 }
 

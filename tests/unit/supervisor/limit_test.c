@@ -450,7 +450,7 @@ TEST(when_a_child_is_told_to_be_abandoned_the_future_of_its_death_is_the_program
     expect_events("a abandoned;family over;");
     expect(!was_wanted);
     expect(cen_promise_is_wanted(&promise)); /* nobody has given up what is another's by now */
-    expect(cen_promise_keep(&promise, NULL));
+    expect(cen_promise_complete(&promise, NULL));
     free_all();
 }
 

@@ -67,7 +67,7 @@ TEST(a_promise_that_is_kept_is_done_with_its_value)
     future.user = &dones;
     expect(!cen_future_is_done(&future));
     expect(cen_promise_is_wanted(&promise));
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     expect(cen_future_is_done(&future));
     expect(!cen_promise_is_wanted(&promise));
     expect_equal(future.status, CEN_OK);
@@ -83,7 +83,7 @@ TEST(null_is_a_value_like_any_other)
     cen_future future;
     cen_promise promise;
     promise_one(&future, &promise);
-    expect(cen_promise_keep(&promise, NULL));
+    expect(cen_promise_complete(&promise, NULL));
     expect_equal(cen_future_wait(&future, CEN_NOW), CEN_OK);
     expect(future.status == CEN_OK && !future.value);
 }
@@ -142,13 +142,13 @@ TEST(a_promise_is_kept_once)
     cen_promise promise;
     int other = 8;
     promise_one(&future, &promise);
-    expect(cen_promise_keep(&promise, &answer));
-    expect(!cen_promise_keep(&promise, &other));
+    expect(cen_promise_complete(&promise, &answer));
+    expect(!cen_promise_complete(&promise, &other));
     expect(!cen_promise_fail(&promise, NULL));
     expect(future.status == CEN_OK && future.value == &answer);
     promise_one(&future, &promise);
     expect(cen_promise_fail(&promise, NULL));
-    expect(!cen_promise_keep(&promise, &other));
+    expect(!cen_promise_complete(&promise, &other));
     expect(future.status == CEN_DRIVER && !future.value);
 }
 
@@ -160,7 +160,7 @@ TEST(a_future_and_its_promise_can_be_used_again_after_init)
         promise_one(&future, &promise);
         if (i == 0) expect_equal(cen_future_then(&future, note_done, cen_inline()), CEN_OK);
         if (i == 1) expect(cen_future_cancel(&future));
-        else expect(cen_promise_keep(&promise, &answer));
+        else expect(cen_promise_complete(&promise, &answer));
     }
     expect_equal(cen_future_wait(&future, CEN_NOW), CEN_OK);
 }
@@ -181,11 +181,11 @@ TEST(nothing_can_be_done_without_a_future_or_a_promise)
     expect(!cen_future_cancel(NULL));
     expect_equal(cen_promise_init(NULL, &future), CEN_INVALID);
     expect_equal(cen_promise_init(&promise, NULL), CEN_INVALID);
-    expect(!cen_promise_keep(NULL, &answer));
+    expect(!cen_promise_complete(NULL, &answer));
     expect(!cen_promise_fail(NULL, NULL));
     expect(!cen_promise_is_wanted(NULL));
     expect_equal(cen_promise_init(&promise, &future), CEN_OK); /* nothing has changed */
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
 }
 
 TEST(a_future_is_promised_once)
@@ -194,7 +194,7 @@ TEST(a_future_is_promised_once)
     cen_promise promise, other;
     promise_one(&future, &promise);
     expect_equal(cen_promise_init(&other, &future), CEN_MISUSE);
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     expect_equal(cen_promise_init(&other, &future), CEN_MISUSE);
     promise_one(&future, &promise);
     expect(cen_future_cancel(&future));
@@ -230,7 +230,7 @@ TEST(a_future_has_one_consumer)
     expect_equal(cen_future_then(&future, note_done, &later.executor), CEN_OK);
     expect_equal(cen_future_then(&future, note_done, cen_inline()), CEN_MISUSE);
     expect_equal(cen_future_wait(&future, CEN_NEVER), CEN_MISUSE);
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     expect_equal(cen_future_wait(&future, CEN_NEVER), CEN_MISUSE);
     expect_equal(run_shelf(&later), 1);
     expect_equal(dones, 1);
@@ -241,7 +241,7 @@ TEST(a_future_has_one_consumer)
     expect_equal(cen_future_then(&waited_for, note_done, cen_inline()), CEN_MISUSE);
     expect_equal(cen_future_wait(&waited_for, CEN_NEVER), CEN_MISUSE);
     expect(!cen_future_cancel(&waited_for));
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     join(sleeper);
     expect_equal(waited, CEN_OK);
     expect_equal(dones, 0);
@@ -266,7 +266,7 @@ TEST(done_is_called_once_on_the_executor_that_was_named_and_not_before)
     promise_one(&future, &promise);
     expect_equal(cen_future_then(&future, note_done, &later.executor), CEN_OK);
     expect_equal(later.posts, 0);
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     expect_equal(later.posts, 1);
     expect_equal(dones, 0);
     expect_equal(run_shelf(&later), 1);
@@ -282,10 +282,10 @@ TEST(done_can_be_named_before_it_is_promised_and_after_it_is_done)
     dones = 0;
     expect_equal(cen_future_then(&future, note_done, &later.executor), CEN_OK);
     expect_equal(cen_promise_init(&promise, &future), CEN_OK);
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     expect_equal(run_shelf(&later), 1);
     promise_one(&future, &promise);
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     expect_equal(cen_future_then(&future, note_done, &later.executor), CEN_OK);
     expect_equal(later.posts, 2);
     expect_equal(run_shelf(&later), 1);
@@ -324,7 +324,7 @@ TEST(a_wait_ends_at_its_deadline_and_not_a_nanosecond_earlier_and_can_be_tried_a
     expect_equal(cen_future_wait(&future, cen_deadline_fix(cen_in_s(1))), CEN_TIMEOUT);
     expect_equal(ceni_clock_now(), began + 5000000 + second);
     expect(cen_promise_is_wanted(&promise));
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     expect_equal(cen_future_wait(&future, CEN_NOW), CEN_OK);
 }
 
@@ -345,7 +345,7 @@ TEST(after_a_wait_that_timed_out_a_future_can_be_given_up_or_have_a_done)
     promise_one(&future, &promise);
     expect_equal(cen_future_wait(&future, cen_in_ms(1)), CEN_TIMEOUT);
     expect_equal(cen_future_then(&future, note_done, cen_inline()), CEN_OK);
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     expect_equal(dones, 1);
     promise_one(&future, &promise);
     expect_equal(cen_future_wait(&future, cen_in_ms(1)), CEN_TIMEOUT);
@@ -365,7 +365,7 @@ TEST(what_was_given_up_is_never_done_and_the_value_stays_the_promisers)
         expect(cen_future_cancel(&future));
         memset(&future, 0x5A, sizeof future); /* it is ours again */
         expect(!cen_promise_is_wanted(&promise));
-        expect(!cen_promise_keep(&promise, &answer));
+        expect(!cen_promise_complete(&promise, &answer));
         expect(!cen_promise_fail(&promise, NULL));
         const unsigned char *bytes = (const unsigned char *)&future;
         for (size_t i = 0; i < sizeof future; i++) expect_equal(bytes[i], 0x5A);
@@ -379,12 +379,12 @@ TEST(what_is_done_cannot_be_given_up)
     cen_promise promise;
     shelf later = new_shelf();
     promise_one(&future, &promise);
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     expect(!cen_future_cancel(&future));
     expect(cen_future_is_done(&future));
     promise_one(&future, &promise);
     expect_equal(cen_future_then(&future, note_done, &later.executor), CEN_OK);
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     expect(!cen_future_cancel(&future)); /* its done is on its way */
     expect_equal(run_shelf(&later), 1);
     expect_equal(dones, 1);
@@ -421,9 +421,9 @@ TEST(a_done_may_give_up_another_future)
     promise_one(&future, &promise);
     expect_equal(cen_future_then(&other, note_done, cen_inline()), CEN_OK);
     expect_equal(cen_future_then(&future, cancel_the_other, cen_inline()), CEN_OK);
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     expect(other_cancelled);
-    expect(!cen_promise_keep(&promised, &answer));
+    expect(!cen_promise_complete(&promised, &answer));
     expect_equal(dones, 0);
 }
 
@@ -431,11 +431,11 @@ static cen_promise own_promise;
 
 static void keep_again(cen_future *future)
 {
-    expect(!cen_promise_keep(&own_promise, NULL));
+    expect(!cen_promise_complete(&own_promise, NULL));
     cen_future_init(future); /* used once more, from within */
     expect_equal(cen_promise_init(&own_promise, future), CEN_OK);
     expect_equal(cen_future_then(future, note_done, cen_inline()), CEN_OK);
-    expect(cen_promise_keep(&own_promise, &answer));
+    expect(cen_promise_complete(&own_promise, &answer));
     expect_equal(dones, 0); /* not within this one */
 }
 
@@ -444,7 +444,7 @@ TEST(a_done_may_use_its_future_once_more)
     cen_future future;
     promise_one(&future, &own_promise);
     expect_equal(cen_future_then(&future, keep_again, cen_inline()), CEN_OK);
-    expect(cen_promise_keep(&own_promise, &answer));
+    expect(cen_promise_complete(&own_promise, &answer));
     expect(dones == 1 && last_done == &future);
 }
 
@@ -455,7 +455,7 @@ TEST(futures_promises_and_groups_allocate_nothing)
     cen_group group;
     promise_one(&future, &promise);
     expect_equal(cen_any_of(&group, all, 1), CEN_OK);
-    expect(cen_promise_keep(&promise, &answer));
+    expect(cen_promise_complete(&promise, &answer));
     cen_group_leave(&group);
     expect_equal(ceni_world_allocations(), 0);
 }

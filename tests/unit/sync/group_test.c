@@ -42,11 +42,11 @@ TEST(any_of_is_done_with_the_first_member_that_is_done)
     promise_members(3);
     expect_equal(cen_any_of(&group, all, 3), CEN_OK);
     expect(!cen_future_is_done(&group.future));
-    expect(cen_promise_keep(&promises[1], &answer));
+    expect(cen_promise_complete(&promises[1], &answer));
     expect(cen_future_is_done(&group.future));
     expect_equal(group.future.status, CEN_OK);
     expect(group.future.value == &members[1]);
-    expect(cen_promise_keep(&promises[0], &answer));
+    expect(cen_promise_complete(&promises[0], &answer));
     expect(group.future.value == &members[1]);
     cen_group_leave(&group);
     for (int i = 0; i < 3; i++) expect_no_consumer(i);
@@ -71,7 +71,7 @@ TEST(all_of_is_done_with_the_last_member)
     expect_equal(cen_all_of(&group, all, 3), CEN_OK);
     for (int i = 2; i >= 0; i--) {
         expect(!cen_future_is_done(&group.future));
-        expect(cen_promise_keep(&promises[i], &answer));
+        expect(cen_promise_complete(&promises[i], &answer));
     }
     expect_equal(cen_future_wait(&group.future, CEN_NOW), CEN_OK);
     expect(group.future.status == CEN_OK && !group.future.value);
@@ -85,7 +85,7 @@ TEST(all_of_waits_for_all_and_names_the_member_that_failed_first)
     expect(cen_promise_fail(&promises[2], &(cen_error){.status = CEN_TIMEOUT, .code = 6}));
     expect(cen_promise_fail(&promises[0], NULL));
     expect(!cen_future_is_done(&group.future));
-    expect(cen_promise_keep(&promises[1], &answer));
+    expect(cen_promise_complete(&promises[1], &answer));
     expect_equal(cen_future_wait(&group.future, CEN_NOW), CEN_OK);
     expect_equal(group.future.status, CEN_TIMEOUT);
     expect_equal(group.future.code, 6);
@@ -96,15 +96,15 @@ TEST(all_of_waits_for_all_and_names_the_member_that_failed_first)
 TEST(members_that_are_done_already_count)
 {
     promise_members(3);
-    expect(cen_promise_keep(&promises[1], &answer));
-    expect(cen_promise_keep(&promises[2], &answer));
+    expect(cen_promise_complete(&promises[1], &answer));
+    expect(cen_promise_complete(&promises[2], &answer));
     expect_equal(cen_any_of(&group, all, 3), CEN_OK);
     expect(cen_future_is_done(&group.future));
     expect(group.future.value == &members[1]);
     cen_group_leave(&group);
     expect_equal(cen_all_of(&group, all, 3), CEN_OK); /* the same once more, those that are done too */
     expect(!cen_future_is_done(&group.future));
-    expect(cen_promise_keep(&promises[0], &answer));
+    expect(cen_promise_complete(&promises[0], &answer));
     expect(cen_future_is_done(&group.future));
     cen_group_leave(&group);
 }
@@ -116,7 +116,7 @@ TEST(members_may_be_promised_after_the_group_was_made)
     expect_equal(cen_all_of(&group, one, 1), CEN_OK);
     expect_equal(cen_promise_init(&promises[0], &members[0]), CEN_OK);
     expect(!cen_future_is_done(&group.future));
-    expect(cen_promise_keep(&promises[0], &answer));
+    expect(cen_promise_complete(&promises[0], &answer));
     expect(cen_future_is_done(&group.future));
     cen_group_leave(&group);
 }
@@ -130,7 +130,7 @@ TEST(a_member_that_is_never_promised_can_be_let_go_of)
     expect_equal(cen_promise_init(&promises[0], &members[0]), CEN_OK);
     expect_equal(cen_future_then(&members[0], count_done, cen_inline()), CEN_OK);
     dones = 0;
-    expect(cen_promise_keep(&promises[0], &answer));
+    expect(cen_promise_complete(&promises[0], &answer));
     expect_equal(dones, 1);
 }
 
@@ -161,7 +161,7 @@ TEST(a_member_that_has_a_consumer_or_was_given_up_is_refused_and_nothing_changes
     expect_equal(cen_any_of(&group, all, 3), CEN_MISUSE);
     expect_no_consumer(0);
     expect_no_consumer(1);
-    expect(cen_promise_keep(&promises[2], &answer));
+    expect(cen_promise_complete(&promises[2], &answer));
     expect_equal(dones, 1);
 
     promise_members(3);
@@ -188,7 +188,7 @@ TEST(a_member_that_a_thread_waits_for_is_refused)
     ceni_thread sleeper = start("sleeper", wait_for_member, NULL);
     ceni_world_settle();
     expect_equal(cen_any_of(&group, all, 2), CEN_MISUSE);
-    expect(cen_promise_keep(&promises[0], &answer));
+    expect(cen_promise_complete(&promises[0], &answer));
     join(sleeper);
 }
 
@@ -212,13 +212,13 @@ TEST(a_group_that_was_left_is_never_done_and_its_members_are_free)
     cen_group_leave(&group);
     cen_group_leave(&group); /* once more changes nothing */
     cen_group_leave(NULL);
-    expect(cen_promise_keep(&promises[0], &answer));
+    expect(cen_promise_complete(&promises[0], &answer));
     expect(!cen_future_is_done(&group.future));
     expect_equal(cen_future_wait(&group.future, CEN_NEVER), CEN_INVALID);
     expect_equal(dones, 0);
     expect_no_consumer(0);
     memset(&group, 0x5A, sizeof group);
-    expect(cen_promise_keep(&promises[1], &answer)); /* touches it no more */
+    expect(cen_promise_complete(&promises[1], &answer)); /* touches it no more */
     for (size_t i = 0; i < sizeof group; i++) expect_equal(((unsigned char *)&group)[i], 0x5A);
 }
 
@@ -227,11 +227,11 @@ TEST(a_groups_future_can_be_given_up_and_that_lets_go_of_the_members)
     promise_members(2);
     expect_equal(cen_all_of(&group, all, 2), CEN_OK);
     expect_equal(cen_future_then(&group.future, count_done, cen_inline()), CEN_OK);
-    expect(cen_promise_keep(&promises[0], &answer));
+    expect(cen_promise_complete(&promises[0], &answer));
     expect(cen_future_cancel(&group.future));
     expect_no_consumer(0);
     expect_no_consumer(1);
-    expect(cen_promise_keep(&promises[1], &answer));
+    expect(cen_promise_complete(&promises[1], &answer));
     expect_equal(dones, 0);
     cen_group_leave(&group);
     expect(cen_future_cancel(&group.future));
@@ -241,7 +241,7 @@ TEST(a_groups_future_that_is_done_cannot_be_given_up)
 {
     promise_members(2);
     expect_equal(cen_any_of(&group, all, 2), CEN_OK);
-    expect(cen_promise_keep(&promises[0], &answer));
+    expect(cen_promise_complete(&promises[0], &answer));
     expect(!cen_future_cancel(&group.future));
     cen_group_leave(&group);
     expect(cen_future_is_done(&group.future));
@@ -252,15 +252,15 @@ TEST(a_member_that_is_given_up_never_tells_its_group)
     promise_members(3);
     expect_equal(cen_any_of(&group, all, 3), CEN_OK);
     expect(cen_future_cancel(&members[0]));
-    expect(!cen_promise_keep(&promises[0], &answer));
+    expect(!cen_promise_complete(&promises[0], &answer));
     expect(!cen_future_is_done(&group.future));
-    expect(cen_promise_keep(&promises[2], &answer));
+    expect(cen_promise_complete(&promises[2], &answer));
     expect(group.future.value == &members[2]);
     cen_group_leave(&group);
     promise_members(2);
     expect_equal(cen_all_of(&group, all, 2), CEN_OK);
     expect(cen_future_cancel(&members[1]));
-    expect(cen_promise_keep(&promises[0], &answer));
+    expect(cen_promise_complete(&promises[0], &answer));
     expect(!cen_future_is_done(&group.future));
     cen_group_leave(&group);
 }
@@ -278,7 +278,7 @@ TEST(a_group_that_tells_inline_may_be_left_there)
     promise_members(2);
     expect_equal(cen_any_of(&group, all, 2), CEN_OK);
     expect_equal(cen_future_then(&group.future, leave_inside, cen_inline()), CEN_OK);
-    expect(cen_promise_keep(&promises[1], &answer));
+    expect(cen_promise_complete(&promises[1], &answer));
     expect_equal(dones, 1);
     expect_no_consumer(0);
 }
@@ -290,7 +290,7 @@ TEST(a_group_may_tell_an_inbox_and_be_left_before_it_is_told)
     promise_members(2);
     expect_equal(cen_any_of(&group, all, 2), CEN_OK);
     expect_equal(cen_future_then(&group.future, count_done, cen_inbox_executor(inbox)), CEN_OK);
-    expect(cen_promise_keep(&promises[1], &answer));
+    expect(cen_promise_complete(&promises[1], &answer));
     cen_group_leave(&group);
     expect_equal(dones, 0);
     expect_equal(cen_inbox_poll(inbox, 0), 1);
@@ -307,9 +307,9 @@ TEST(a_groups_future_may_be_a_member_of_another_group)
     cen_future *outer[] = {&inner.future, &members[2]};
     expect_equal(cen_all_of(&inner, all, 2), CEN_OK);
     expect_equal(cen_any_of(&group, outer, 2), CEN_OK);
-    expect(cen_promise_keep(&promises[0], &answer));
+    expect(cen_promise_complete(&promises[0], &answer));
     expect(!cen_future_is_done(&group.future));
-    expect(cen_promise_keep(&promises[1], &answer));
+    expect(cen_promise_complete(&promises[1], &answer));
     expect(group.future.value == &inner.future);
     cen_group_leave(&group);
     cen_group_leave(&inner);
@@ -324,7 +324,7 @@ TEST(an_inner_group_that_was_left_does_not_hold_the_outer_one_up)
     expect_equal(cen_any_of(&inner, all, 1), CEN_OK);
     expect_equal(cen_any_of(&group, outer, 2), CEN_OK);
     cen_group_leave(&inner);
-    expect(cen_promise_keep(&promises[0], &answer));
+    expect(cen_promise_complete(&promises[0], &answer));
     expect(!cen_future_is_done(&group.future));
     cen_group_leave(&group);
     expect_no_consumer(1);
@@ -335,8 +335,8 @@ TEST(a_thread_can_wait_for_a_group)
     promise_members(2);
     expect_equal(cen_all_of(&group, all, 2), CEN_OK);
     expect_equal(cen_future_wait(&group.future, cen_in_ms(1)), CEN_TIMEOUT);
-    expect(cen_promise_keep(&promises[0], &answer));
-    expect(cen_promise_keep(&promises[1], &answer));
+    expect(cen_promise_complete(&promises[0], &answer));
+    expect(cen_promise_complete(&promises[1], &answer));
     expect_equal(cen_future_wait(&group.future, CEN_NEVER), CEN_OK);
     cen_group_leave(&group);
 }

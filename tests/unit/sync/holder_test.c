@@ -41,7 +41,7 @@ TEST(a_thread_is_its_own_holder_by_its_own_number)
     expect_equal(ceni_holder_known(), 0);
     expect_equal(ceni_holder_number(), ceni_thread_id());
     expect_equal(ceni_holder_known(), ceni_thread_id());
-    expect(!ceni_holder_is_task(ceni_holder_current()));
+    expect(!ceni_own_is_task(ceni_holder_current()));
 }
 
 TEST(a_task_has_a_number_when_it_wants_one_and_not_before)
@@ -49,7 +49,7 @@ TEST(a_task_has_a_number_when_it_wants_one_and_not_before)
     ceni_holder one = {0}, other = {0};
     ceni_holder_before before;
     ceni_holder_enter(&one, &before); /* wants none */
-    expect(ceni_holder_is_task(ceni_holder_current()));
+    expect(ceni_own_is_task(ceni_holder_current()));
     expect_equal(ceni_holder_known(), 0);
     ceni_holder_leave(&one, &before);
     ceni_holder_enter(&other, &before);
@@ -59,7 +59,7 @@ TEST(a_task_has_a_number_when_it_wants_one_and_not_before)
     ceni_holder_leave(&other, &before);
     expect_equal(ceni_holder_number(), ceni_thread_id());
     ceni_holder_enter(&one, &before); /* a second step, and still none */
-    expect(ceni_holder_is_task(ceni_holder_current()));
+    expect(ceni_own_is_task(ceni_holder_current()));
     expect_equal(ceni_holder_number(), CENI_HOLDER_TASK | 2);
     ceni_holder_leave(&one, &before);
 }
@@ -145,7 +145,7 @@ TEST(holders_nest_and_each_finds_what_it_had)
         expect_equal(holders[i].held, i + 1);
     }
     expect_equal(ceni_holder_current()->held, 100);
-    expect(!ceni_holder_is_task(ceni_holder_current()));
+    expect(!ceni_own_is_task(ceni_holder_current()));
 }
 
 TEST(who_surely_holds_nothing_is_answered_without_a_look_and_who_may_is_looked_for_once)

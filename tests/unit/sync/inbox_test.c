@@ -401,7 +401,7 @@ static void keep_the_next(cen_future *future)
 {
     expect(future == &futures[dones]);
     dones++;
-    if (dones < 3) expect(cen_promise_keep(&promises[dones], NULL));
+    if (dones < 3) expect(cen_promise_complete(&promises[dones], NULL));
 }
 
 TEST(a_future_tells_its_inbox_and_a_promise_can_be_kept_from_there)
@@ -412,7 +412,7 @@ TEST(a_future_tells_its_inbox_and_a_promise_can_be_kept_from_there)
         expect_equal(cen_promise_init(&promises[i], &futures[i]), CEN_OK);
         expect_equal(cen_future_then(&futures[i], keep_the_next, cen_inbox_executor(inbox)), CEN_OK);
     }
-    expect(cen_promise_keep(&promises[0], NULL));
+    expect(cen_promise_complete(&promises[0], NULL));
     expect_equal(cen_inbox_poll(inbox, 0), 1); /* the next is told by the next poll */
     expect_equal(cen_inbox_drain(inbox), 2);
     expect_equal(dones, 3);

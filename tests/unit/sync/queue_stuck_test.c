@@ -50,8 +50,8 @@ TEST(try_pop_of_a_bounded_queue_says_empty_instead_of_waiting_for_a_stuck_push)
     push_all(queue, 2, 2);
     int value = UNSET;
     expect_equal(cen_queue_try_pop(queue, &value), CEN_EMPTY);
-    expect_equal(cen_queue_pop_until(queue, &value, CEN_NOW), CEN_TIMEOUT);
-    expect_equal(cen_queue_pop_until(queue, &value, cen_in_s(30)), CEN_TIMEOUT);
+    expect_equal(cen_queue_pop_until(queue, CEN_NOW, &value), CEN_TIMEOUT);
+    expect_equal(cen_queue_pop_until(queue, cen_in_s(30), &value), CEN_TIMEOUT);
     expect_equal(value, UNSET);
     cen_queue_free(queue);
 }
@@ -87,7 +87,7 @@ TEST(try_pop_of_an_unbounded_queue_says_empty_instead_of_waiting_for_a_pop_stuck
     ceni_add_seq_cst(&queue->blocks.head, 1); /* a pop that has claimed the last of a block and stopped */
     int value = UNSET;
     expect_equal(cen_queue_try_pop(queue, &value), CEN_EMPTY);
-    expect_equal(cen_queue_pop_until(queue, &value, cen_in_s(30)), CEN_TIMEOUT);
+    expect_equal(cen_queue_pop_until(queue, cen_in_s(30), &value), CEN_TIMEOUT);
     expect_equal(value, UNSET);
     cen_queue_free(queue);
 }

@@ -112,7 +112,7 @@ TEST(nothing_can_be_done_without_a_queue_or_an_element)
         expect_equal(cen_queue_push_until(queue, NULL, CEN_NEVER), CEN_INVALID);
         expect_equal(cen_queue_try_pop(queue, NULL), CEN_INVALID);
         expect_equal(cen_queue_pop(queue, NULL), CEN_INVALID);
-        expect_equal(cen_queue_pop_until(queue, NULL, CEN_NEVER), CEN_INVALID);
+        expect_equal(cen_queue_pop_until(queue, CEN_NEVER, NULL), CEN_INVALID);
         expect_equal(cen_queue_force_push(queue, NULL, &value, &evicted), CEN_INVALID);
         expect_equal(cen_queue_force_push(queue, &value, NULL, &evicted), CEN_INVALID);
         expect_equal(cen_queue_force_push(queue, &value, &value, NULL), CEN_INVALID);
@@ -124,7 +124,7 @@ TEST(nothing_can_be_done_without_a_queue_or_an_element)
     expect_equal(cen_queue_push_until(NULL, &value, CEN_NEVER), CEN_INVALID);
     expect_equal(cen_queue_try_pop(NULL, &value), CEN_INVALID);
     expect_equal(cen_queue_pop(NULL, &value), CEN_INVALID);
-    expect_equal(cen_queue_pop_until(NULL, &value, CEN_NEVER), CEN_INVALID);
+    expect_equal(cen_queue_pop_until(NULL, CEN_NEVER, &value), CEN_INVALID);
     expect_equal(cen_queue_force_push(NULL, &value, &value, &evicted), CEN_INVALID);
     expect_equal(cen_queue_close(NULL), CEN_INVALID);
     expect(value == UNSET && evicted);
@@ -257,7 +257,7 @@ static void expect_drained(cen_queue *queue)
     int value = UNSET;
     expect_equal(cen_queue_try_pop(queue, &value), CEN_CLOSED);
     expect_equal(cen_queue_pop(queue, &value), CEN_CLOSED);
-    expect_equal(cen_queue_pop_until(queue, &value, CEN_NEVER), CEN_CLOSED);
+    expect_equal(cen_queue_pop_until(queue, CEN_NEVER, &value), CEN_CLOSED);
     expect_equal(value, UNSET);
 }
 

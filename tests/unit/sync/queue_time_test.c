@@ -74,9 +74,9 @@ TEST(a_past_deadline_does_what_can_be_done_at_once_and_else_times_out)
         cen_deadline past = cen_at(1);
         int value = 4;
         expect_equal(cen_queue_push_until(queue, &value, past), CEN_OK);
-        expect_equal(cen_queue_pop_until(queue, &value, past), CEN_OK);
-        expect_equal(cen_queue_pop_until(queue, &value, past), CEN_TIMEOUT);
-        expect_equal(cen_queue_pop_until(queue, &value, cen_at(cen_clock())), CEN_TIMEOUT);
+        expect_equal(cen_queue_pop_until(queue, past, &value), CEN_OK);
+        expect_equal(cen_queue_pop_until(queue, past, &value), CEN_TIMEOUT);
+        expect_equal(cen_queue_pop_until(queue, cen_at(cen_clock()), &value), CEN_TIMEOUT);
         expect_equal(cen_clock(), SECOND); /* a world's clock begins there: no time has passed */
         cen_queue_free(queue);
     }
@@ -119,12 +119,12 @@ TEST(a_relative_deadline_starts_anew_in_every_call_and_a_fixed_one_does_not)
     const cen_deadline relative = cen_in_s(2);
     int value;
     int64_t began = cen_clock();
-    expect_equal(cen_queue_pop_until(queue, &value, relative), CEN_TIMEOUT);
-    expect_equal(cen_queue_pop_until(queue, &value, relative), CEN_TIMEOUT);
+    expect_equal(cen_queue_pop_until(queue, relative, &value), CEN_TIMEOUT);
+    expect_equal(cen_queue_pop_until(queue, relative, &value), CEN_TIMEOUT);
     expect_equal(cen_clock() - began, 4 * SECOND);
     const cen_deadline fixed = cen_deadline_fix(relative);
-    expect_equal(cen_queue_pop_until(queue, &value, fixed), CEN_TIMEOUT);
-    expect_equal(cen_queue_pop_until(queue, &value, fixed), CEN_TIMEOUT);
+    expect_equal(cen_queue_pop_until(queue, fixed, &value), CEN_TIMEOUT);
+    expect_equal(cen_queue_pop_until(queue, fixed, &value), CEN_TIMEOUT);
     expect_equal(cen_clock() - began, 6 * SECOND);
     cen_queue_free(queue);
 }
@@ -168,7 +168,7 @@ TEST(a_zero_deadline_and_the_short_forms_mean_the_queues_patience)
         int64_t began = cen_clock();
         expect_equal(cen_queue_pop(queue, &value), CEN_TIMEOUT);
         expect_equal(cen_clock() - began, 5 * SECOND);
-        expect_equal(cen_queue_pop_until(queue, &value, ZERO), CEN_TIMEOUT);
+        expect_equal(cen_queue_pop_until(queue, ZERO, &value), CEN_TIMEOUT);
         expect_equal(cen_clock() - began, 10 * SECOND);
         if (k == 0) push_all(queue, 1, 1);
         if (k != 1) expect_equal(cen_queue_push(queue, &value), CEN_TIMEOUT);
@@ -183,8 +183,8 @@ TEST(a_deadline_that_is_given_is_stronger_than_patience)
     cen_queue *queue = make_patient(CEN_QUEUE_BOUNDED, cen_in_s(5));
     int value;
     int64_t began = cen_clock();
-    expect_equal(cen_queue_pop_until(queue, &value, cen_in_s(1)), CEN_TIMEOUT);
-    expect_equal(cen_queue_pop_until(queue, &value, CEN_NOW), CEN_TIMEOUT);
+    expect_equal(cen_queue_pop_until(queue, cen_in_s(1), &value), CEN_TIMEOUT);
+    expect_equal(cen_queue_pop_until(queue, CEN_NOW, &value), CEN_TIMEOUT);
     expect_equal(cen_clock() - began, SECOND);
     call pop;
     begin_pop(&pop, queue, CEN_NEVER);
@@ -229,12 +229,12 @@ TEST(now_neither_waits_nor_reads_the_clock)
         cen_queue *queue = make_queue(all_kinds[k], 1);
         int value = UNSET, number = 3;
         clock_readings = 0;
-        expect_equal(cen_queue_pop_until(queue, &value, CEN_NOW), CEN_TIMEOUT);
+        expect_equal(cen_queue_pop_until(queue, CEN_NOW, &value), CEN_TIMEOUT);
         expect_equal(cen_queue_try_pop(queue, &value), CEN_EMPTY);
         if (k < 2) expect_equal(cen_queue_push_until(queue, &number, CEN_NOW), CEN_OK);
         if (k != 1) expect_equal(cen_queue_push_until(queue, &number, CEN_NOW), CEN_TIMEOUT);
         if (k != 1) expect_equal(cen_queue_try_push(queue, &number), CEN_FULL);
-        if (k < 2) expect_equal(cen_queue_pop_until(queue, &value, CEN_NOW), CEN_OK);
+        if (k < 2) expect_equal(cen_queue_pop_until(queue, CEN_NOW, &value), CEN_OK);
         expect_equal(clock_readings, 0);
         expect_equal(value, k < 2 ? 3 : UNSET);
         cen_queue_free(queue);
@@ -250,7 +250,7 @@ TEST(a_call_that_need_not_wait_reads_no_clock_whatever_its_deadline)
         for (int i = 0; i < 5; i++) {
             int value = i;
             expect_equal(cen_queue_push_until(queue, &value, deadlines[i]), CEN_OK);
-            expect_equal(cen_queue_pop_until(queue, &value, deadlines[i]), CEN_OK);
+            expect_equal(cen_queue_pop_until(queue, deadlines[i], &value), CEN_OK);
         }
         expect_equal(clock_readings, 0);
         cen_queue_free(queue);

@@ -57,7 +57,7 @@ static inline void call_pop(void *argument)
 {
     call *one = argument;
     one->value = UNSET;
-    one->status = cen_queue_pop_until(one->queue, &one->value, one->deadline);
+    one->status = cen_queue_pop_until(one->queue, one->deadline, &one->value);
     one->returned = true;
 }
 

@@ -15,7 +15,7 @@ typedef struct moment_call {
 static void call_pop_moment(void *argument)
 {
     moment_call *one = argument;
-    one->status = cen_queue_pop_until(one->source, &one->moment, one->deadline);
+    one->status = cen_queue_pop_until(one->source, one->deadline, &one->moment);
     one->returned = true;
 }
 
@@ -187,7 +187,7 @@ TEST(after_delivers_once_and_never_again)
         expect_nothing_yet(source);
     }
     int64_t moment = UNSET;
-    expect_equal(cen_queue_pop_until(source, &moment, cen_in_s(5)), CEN_TIMEOUT);
+    expect_equal(cen_queue_pop_until(source, cen_in_s(5), &moment), CEN_TIMEOUT);
     expect(!cen_queue_is_closed(source)); /* it has not ended, it only delivers no more */
     cen_queue_free(source);
 }
@@ -242,9 +242,9 @@ TEST(a_pop_with_a_nearer_deadline_does_not_wait_for_the_source)
 {
     cen_queue *source = make_after(cen_in_s(10));
     int64_t moment = UNSET, began = cen_clock();
-    expect_equal(cen_queue_pop_until(source, &moment, cen_in_s(3)), CEN_TIMEOUT);
+    expect_equal(cen_queue_pop_until(source, cen_in_s(3), &moment), CEN_TIMEOUT);
     expect_equal(cen_clock() - began, 3 * SECOND);
-    expect_equal(cen_queue_pop_until(source, &moment, cen_in_s(7)), CEN_OK); /* due and late in the same moment */
+    expect_equal(cen_queue_pop_until(source, cen_in_s(7), &moment), CEN_OK); /* due and late in the same moment */
     expect_equal(moment, began + 10 * SECOND);
     cen_queue_free(source);
 }

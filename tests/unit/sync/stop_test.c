@@ -57,7 +57,7 @@ TEST(a_wait_with_a_token_that_was_set_before_returns_at_once_and_the_future_stay
     expect_equal(cen_clock(), began);
     cen_stop_token_reset(&token);
     expect_equal(cen_future_wait_stop(&future, cen_in_ns(1000), &token), CEN_TIMEOUT);
-    expect(cen_promise_keep(&promise, &token));
+    expect(cen_promise_complete(&promise, &token));
     cen_stop_token_set(&token);
     expect_equal(cen_future_wait_stop(&future, CEN_NEVER, &token), CEN_OK); /* a result is never withheld */
     expect(future.value == &token);
