@@ -157,6 +157,7 @@
     X(revoked_never_reclaimed, "a revoked lease keeps its place for good") \
     X(detached_never_reclaimed, "a detached lease is never reclaimed") \
     X(child_closes_the_parents, "a child that makes a pool anew closes the parent's objects") \
+    X(renew_loses_orphans, "a child that makes a pool anew keeps no record of the parent's orphans, and their memory") \
     X(timer_told_though_given_up, "a timer that is due is done although it was given up") \
     X(timer_given_up_unclaimed, "a cancel asks the runtime although the timer is due and may have left it") \
     X(timer_given_up_under_due, "a cancel does not await the call of a timer that came too late") \

@@ -183,6 +183,7 @@ cen_status ceni_renew(cen_pool *pool, cen_error *error)
     if (status != CEN_OK) return give_up(pool, status, error);
     ceni_pool_events_end(pool); /* only memory: nobody listens here */
     ceni_patience_end(pool);
+    if (!ceni_planted(renew_loses_orphans)) ceni_orphans_forget(pool); /* the parent has abandoned them */
     ceni_chunk *older = pool->former, *left = set_aside(pool);
     pool->former = left;
     rebuild(pool, &with);

@@ -247,6 +247,59 @@ TEST(L14_a_child_that_never_used_the_pool_frees_only_memory)
     finish();
 }
 
+/* ---- Orphans of the parent's ------------------------------------------------------------------- */
+
+static void cut_off(void *unused, void *object)
+{
+    (void)unused, (void)object;
+    ceni_add_relaxed(&abandoned, 1);
+}
+
+static const cen_driver_calls cutting = {
+    .size = sizeof cutting, .open = open_thing, .close = close_thing, .abandon = cut_off};
+
+static void *take_for_another_and_end(void *lease)
+{
+    *(cen_lease *)lease = take_now(pool);
+    return NULL;
+}
+
+/* The orphan was abandoned before the fork; the other object is, in the child. */
+static void use_beside_orphans(void)
+{
+    for (int i = 0; i < 2; i++) {
+        cen_lease lease = take_now(pool);
+        expect_equal(thing_of(&lease)->made_by, getpid());
+        expect_equal(cen_pool_give(&held), CEN_FORKED);
+        give_back(&lease);
+    }
+    expect_equal(abandoned, 1);
+    cen_pool_stats s = expect_sound(pool);
+    expect_equal(s.orphaned, 0);
+    free_pool(pool);
+    expect_equal(book.bytes, 0);
+}
+
+TEST(L14_orphans_of_the_parents_are_no_more_in_a_child_and_their_memory_goes_back)
+{
+    book = (ledger){.bytes = 0};
+    allocator = allocator_of(&book);
+    pool = make_pool(.name = "parents", .driver = {&cutting, NULL}, .on_fork = CEN_FORK_RENEW, .max = 3,
+                     .on_holder_end = CEN_HOLDER_END_ORPHAN, .allocator = &allocator);
+    pthread_t producer;
+    expect_equal(pthread_create(&producer, NULL, take_for_another_and_end, &held), 0);
+    pthread_join(producer, NULL);
+    expect_equal(abandoned, 1);
+    cen_lease idle = take_now(pool);
+    give_back(&idle);
+    in_a_child(use_beside_orphans);
+    expect_equal(expect_sound(pool).orphaned, 1);
+    expect_equal(cen_pool_give(&held), CEN_REVOKED);
+    free_pool(pool);
+    expect_equal(book.bytes, 0);
+    expect_equal(closed, made);
+}
+
 static void run_out_of_memory(void)
 {
     cen_error error;
