@@ -141,7 +141,7 @@ stress:
 	CENOTE_STRESS_SECONDS=$(STRESS_SECONDS) CENOTE_STRESS_REQUESTS=$(STRESS_REQUESTS) tools/run-tests --show --match '^stress-' build/explore
 	CENOTE_MODEL_STEPS=$(MODEL_STEPS) tools/run-tests --show --match '^model-pool_life' build/explore
 	for i in $$(seq $(STRESS_SEEDS)); do tools/run-tests --match '^model-(?!pool_life)' build/explore || exit 1; done
-	CENOTE_EXITS=$(STRESS_EXITS) tools/run-tests --show --match '^drivers-exit_tls' build/explore
+	CENOTE_EXITS=$(STRESS_EXITS) tools/check-under-load --times 1 --build build/explore exits
 
 stress-faults:
 	@tools/install-packages check

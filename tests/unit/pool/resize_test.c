@@ -317,9 +317,9 @@ TEST(a_max_that_is_not_allowed_changes_nothing)
 {
     prepare(2, CEN_ORDER_WARM);
     take_some(0, 0);
-    expect_refused(0, CEN_INVALID, "max is 0");
-    expect_refused(CEN_POOL_MAX + 1, CEN_INVALID, "max is 1000001");
-    expect_refused(UINT32_MAX, CEN_INVALID, "max is");
+    expect_refused(0, CEN_INVALID, "max must be 1 to 1000000 (got 0)");
+    expect_refused(CEN_POOL_MAX + 1, CEN_INVALID, "(got 1000001)");
+    expect_refused(UINT32_MAX, CEN_INVALID, "max must be");
     give_some(0, 0);
     free_pool(pool);
     cen_error error;

@@ -71,6 +71,19 @@ TEST(L8_the_same_variable_given_twice_is_told_too)
     free_pool(pool);
 }
 
+TEST(L8_a_lease_that_is_given_again_without_waiting_is_told_too)
+{
+    prepare_with_listener();
+    cen_lease lease = take_at("orders.c:71"), copy = lease;
+    cen_future given;
+    cen_future_init(&given);
+    expect_equal(cen_pool_give(&lease), CEN_OK);
+    expect_equal(cen_pool_give_async_at(&copy, &given, "orders.c:93"), CEN_STALE);
+    expect_equal(stale_gives(), 1);
+    expect_told("orders.c:71", "orders.c:93");
+    free_pool(pool);
+}
+
 TEST(L8_a_double_discard_and_a_scope_left_twice_are_told)
 {
     prepare_with_listener();
