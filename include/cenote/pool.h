@@ -726,7 +726,7 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
  * What a thread holds when it ends, by returning, pthread_exit or pthread_cancel,
  * goes the way of options.on_holder_end, unless it was detached; and so does what a
  * task holds when it is over. The end of a task, or of a thread that holds more than eight leases, looks at all slots of
- * all pools; the driver may be called there. A thread does so
+ * all pools, unless it gave all that it took; the driver may be called there. A thread does so
  * after the thread-specific destructors of the program, which may
  * still give. If such a destructor takes in the last round of destructors, a thread of the process' own runtime does so
  * instead. Where the system has no thread-specific key left, its end is not noticed; nor is it if the thread uses the

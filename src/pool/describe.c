@@ -120,6 +120,17 @@ static bool is_held(cen_pool *pool, uint32_t index, cen_object_view *out)
     return ceni_slot_holding(pool, index, out) && out->state != CEN_OBJECT_IDLE;
 }
 
+/* The thread's name and number are the system's, as they are now. */
+static void describe_whose(const cen_description_writer *s, uint64_t holder)
+{
+    char text[HOLDER_ROOM], name[CENI_THREAD_NAME_ROOM];
+    uint32_t tid = 0;
+    s->text(s->argument, "holder", say_holder(holder, text));
+    if (cen_holder_is_task(holder) || ceni_thread_look(holder, name, &tid) != CENI_THREAD_LIVES) return;
+    s->text(s->argument, "thread_name", name);
+    if (tid) s->number(s->argument, "tid", tid);
+}
+
 static void describe_trace(const cen_description_writer *s, const cen_object_view *h)
 {
     s->list(s->argument, "backtrace");
@@ -135,13 +146,12 @@ static void describe_trace(const cen_description_writer *s, const cen_object_vie
 
 static void describe_holder(const cen_description_writer *s, const cen_object_view *h)
 {
-    char holder[HOLDER_ROOM], object[HOLDER_ROOM], name[CENI_THREAD_NAME_ROOM];
+    char object[HOLDER_ROOM];
     snprintf(object, sizeof object, "0x%llx", (unsigned long long)(uintptr_t)h->object);
     s->item(s->argument);
     s->number(s->argument, "index", h->index);
     s->text(s->argument, "object", object);
-    s->text(s->argument, "holder", say_holder(h->holder, holder));
-    if (!cen_holder_is_task(h->holder) && ceni_thread_name(h->holder, name)) s->text(s->argument, "thread_name", name);
+    describe_whose(s, h->holder);
     s->text(s->argument, "where", h->where);
     s->number(s->argument, "held_ns", h->held_ns);
     s->truth(s->argument, "exact", h->is_exact);
@@ -212,12 +222,9 @@ static void describe_waiter(const cen_description_writer *s, const waiting *w, i
 {
     static const char *const priorities[] = {
         [CEN_PRIORITY_NORMAL] = "normal", [CEN_PRIORITY_HIGH] = "high", [CEN_PRIORITY_LOW] = "low"};
-    char holder[HOLDER_ROOM], name[CENI_THREAD_NAME_ROOM];
-    uint64_t whose = w->holder & ~CENI_HOLDER_DETACHED;
     s->item(s->argument);
     s->text(s->argument, "kind", w->pending ? "future" : "thread");
-    s->text(s->argument, "holder", say_holder(whose, holder));
-    if (!cen_holder_is_task(whose) && ceni_thread_name(whose, name)) s->text(s->argument, "thread_name", name);
+    describe_whose(s, w->holder & ~CENI_HOLDER_DETACHED);
     s->text(s->argument, "where", w->where);
     s->text(s->argument, "priority", priorities[w->priority]);
     s->number(s->argument, "waited_ns", now > w->since ? now - w->since : 0);

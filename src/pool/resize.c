@@ -97,7 +97,8 @@ cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *error)
     cen_status status = ceni_pool_check(pool, "cen_pool_resize", error);
     if (status != CEN_OK) return status;
     if (max < 1 || max > CEN_POOL_MAX)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_resize: max is %u, not 1 to %d", max, CEN_POOL_MAX);
+        return ceni_error_set(error, CEN_INVALID, 0, "pool \"%s\": cen_pool_resize: max must be 1 to %d (got %u)",
+                              pool->name, CEN_POOL_MAX, max);
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a resize", error);
     return ceni_pool_resize(pool, max, NULL, error);
 }

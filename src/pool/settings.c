@@ -106,14 +106,15 @@ static void fill_opening(report *r, cen_pool_options *o, bool blocks)
     long_or(r, "open_timeout_ns", &o->open_timeout_ns, 10 * SECOND);
     bool asked = o->backoff_max_ns != 0;
     time_or(r, "backoff_max_ns", &o->backoff_max_ns, 2 * SECOND);
-    time_or(r, "backoff_initial_ns", &o->backoff_initial_ns, blocks || asked ? 50 * MS : CEN_OFF);
+    int64_t initial = o->backoff_max_ns > 0 && o->backoff_max_ns < 50 * MS ? o->backoff_max_ns : 50 * MS;
+    time_or(r, "backoff_initial_ns", &o->backoff_initial_ns, blocks || asked ? initial : CEN_OFF);
     if (o->backoff_max_ns == CEN_OFF)
         complain(r, "backoff_max_ns", o->backoff_max_ns, "but only backoff_initial_ns may be off");
     if (asked && o->backoff_initial_ns > o->backoff_max_ns)
         complain(r, "backoff_initial_ns", o->backoff_initial_ns, "more than backoff_max_ns");
     if (o->backoff_initial_ns > o->backoff_max_ns) o->backoff_max_ns = o->backoff_initial_ns;
     limit_or(r, "breaker_failures", &o->breaker_failures, 5);
-    time_or(r, "breaker_wait_ns", &o->breaker_wait_ns, 5 * SECOND);
+    long_or(r, "breaker_wait_ns", &o->breaker_wait_ns, 5 * SECOND);
 }
 
 static void fill_life(report *r, cen_pool_options *o, bool blocks)
@@ -344,7 +345,9 @@ cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *options,
     ceni_waiters_lock(pool->line);
     const char *differs = fixed_that_differs(pool, &filled);
     ceni_waiters_unlock(pool->line);
-    if (differs) return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_options_set: options.%s is fixed", differs);
+    if (differs)
+        return ceni_error_set(error, CEN_INVALID, 0, "pool \"%s\": cen_pool_options_set: options.%s is fixed",
+                              pool->name, differs);
     if (ceni_keeper_is_needed(pool, &filled)) status = ceni_pool_need_runtime(pool);
     if (status != CEN_OK) return ceni_error_set(error, status, 0, "pool \"%s\": no runtime could be had", pool->name);
     return ceni_pool_resize(pool, filled.max, &filled, error);

@@ -69,7 +69,7 @@ cen_status ceni_pool_check(const cen_pool *pool, const char *call, cen_error *er
 cen_status ceni_pool_refuse_closed(const char *name, cen_error *error)
 {
     return ceni_error_because(error, CEN_CAUSE_CLOSED,
-                              ceni_error_set(error, CEN_CLOSED, 0, "pool \"%s\" has been closed", name));
+                              ceni_error_set(error, CEN_CLOSED, 0, "pool \"%s\": it has been closed", name));
 }
 
 cen_status ceni_pool_misuse(const cen_pool *pool, const char *what, cen_error *error)

@@ -98,7 +98,8 @@ cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error)
     cen_status status = check(pool, "cen_pool_reload", "a reload", error);
     if (status != CEN_OK) return status;
     if (spread_ns < 0 || spread_ns > CENI_FOREVER / 4)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_reload: spread_ns is %lld, which is no time",
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "pool \"%s\": cen_pool_reload: spread_ns is out of range (got %lld)", pool->name,
                               (long long)spread_ns);
     int64_t now = ceni_pool_now(pool);
     if (spread_ns > 0) status = plan_rounds(pool, now + 2 * spread_ns, spread_ns / 8 + 1, error);
@@ -171,7 +172,8 @@ cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_err
     cen_status status = check(pool, "cen_pool_reap", "a reap", error);
     if (status != CEN_OK) return status;
     if (idle_ns < 0)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_pool_reap: idle_ns must not be negative (got %lld)",
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "pool \"%s\": cen_pool_reap: idle_ns must not be negative (got %lld)", pool->name,
                               (long long)idle_ns);
     bool later = idle_ns > 0 && any_doubtful(pool, idle_ns) && !ceni_planted(reap_forgets_the_doubtful);
     if (later) status = reap_later(pool, idle_ns, error);

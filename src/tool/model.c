@@ -4,6 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *model_holder_words(const model_holder *h, const char *nobody, char *text, size_t room)
+{
+    char tid[32] = "";
+    if (h->tid > 0) snprintf(tid, sizeof tid, ", tid %lld", (long long)h->tid);
+    snprintf(text, room, "%s%s%s%s%s", *h->holder ? h->holder : nobody, *h->thread_name ? " (" : "", h->thread_name,
+             *h->thread_name ? tid : "", *h->thread_name ? ")" : "");
+    return text;
+}
+
 /* ---- Values that may be missing --------------------------------------------------------- */
 
 /* So large at most that the difference of two is still a number: they come from another process. */
@@ -243,6 +252,7 @@ static bool read_holders(model *m, const model_pool *pool)
             .held_ns = model_number(item, "held_ns"),
             .holder = model_text(item, "holder"),
             .thread_name = model_text(item, "thread_name"),
+            .tid = model_number(item, "tid"),
             .where = model_text(item, "where"),
             .exact = model_truth(item, "exact"),
             .detached = model_truth(item, "detached"),

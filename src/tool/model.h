@@ -48,7 +48,7 @@ typedef struct model_pool {
 
 typedef struct model_holder {
     const model_pool *pool;
-    int64_t index, held_ns;
+    int64_t index, held_ns, tid; /* tid 0: not known */
     const char *holder, *thread_name, *where;
     bool exact, detached, revoked;
     json_t *item;
@@ -61,6 +61,9 @@ typedef struct model_waiter {
     const char *kind, *holder, *thread_name, *priority, *where;
     json_t *item;
 } model_waiter;
+
+/* "thread 3 (worker, tid 4711)", "task 12", or `nobody`. */
+const char *model_holder_words(const model_holder *h, const char *nobody, char *text, size_t room);
 
 /* Anything that is no pool, and its parts below it: workers, members, children. */
 typedef struct model_node {

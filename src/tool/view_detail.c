@@ -169,8 +169,8 @@ static void say_holder(view_page *page, const model_holder *h)
     size_t i;
     json_t *frame, *trace = json_object_get(h->item, "backtrace");
     snprintf(page->title, sizeof page->title, "object %lld of pool %.100s", (long long)h->index, h->pool->name);
-    view_say(page, STYLE_BOLD, "held by %s%s%s%s%s", *h->holder ? h->holder : "nobody known",
-             *h->thread_name ? " (" : "", h->thread_name, *h->thread_name ? ")" : "", h->detached ? ", detached" : "");
+    view_say(page, STYLE_BOLD, "held by %s%s", model_holder_words(h, "nobody known", text, sizeof text),
+             h->detached ? ", detached" : "");
     view_say(page, STYLE_PLAIN, "for %s%s", h->exact ? "" : "at least ", words_duration(text, h->held_ns));
     view_say(page, STYLE_ACCENT, "taken at %s", *h->where ? h->where : "a place that is not known");
     view_say(page, STYLE_PLAIN, "object %s", model_text(h->item, "object"));

@@ -136,7 +136,8 @@ function ageText({ held_ns, exact }) {
 }
 
 function whoText(item) {
-    const name = item.thread_name ? ` (${item.thread_name})` : '';
+    const tid = item.tid ? `, tid ${item.tid}` : '';
+    const name = item.thread_name ? ` (${item.thread_name}${tid})` : '';
     const words = ['detached', 'revoked'].filter((word) => item[word]);
     return [`${item.holder ?? '–'}${name}`, ...words].join(', ');
 }
