@@ -1,8 +1,7 @@
 # Tests of src/record
 # What has threads runs with those of the system, which ThreadSanitizer can
 # watch, and its short version in a world, under every schedule.
-cenote_test(unit/record/counter_test.c REAL)
-cenote_test(unit/record/counter_explored_test.c WORLD)
+cenote_test(unit/record/histogram_explored_test.c WORLD)
 cenote_test(unit/record/owned_explored_test.c WORLD)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   cenote_test(unit/record/real_time_test.c REAL)

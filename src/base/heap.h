@@ -11,7 +11,7 @@
  *     ceni_heap_init(&heap, NULL);
  *     job->node.key = moment;
  *     if (ceni_heap_push(&heap, &job->node) != CEN_OK) ...
- *     struct job *next = CENI_HEAP_ENTRY(ceni_heap_pop(&heap), struct job, node);
+ *     struct job *next = (struct job *)ceni_heap_pop(&heap);
  *
  * Threads: the heap belongs to whoever holds its lock.
  */
@@ -40,8 +40,6 @@ typedef struct ceni_heap {
     size_t count, room;
     const cen_allocator *allocator;
 } ceni_heap;
-
-#define CENI_HEAP_ENTRY(node, type, field) ((type *)(void *)(((char *)(node)) - offsetof(type, field)))
 
 /* An empty heap; allocates nothing. */
 void ceni_heap_init(ceni_heap *heap, const cen_allocator *allocator);

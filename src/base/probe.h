@@ -17,13 +17,11 @@
 #ifdef CENI_PROBES
 #include <sys/sdt.h>
 
-#define CENI_PROBE0(name) DTRACE_PROBE(cenote, name)
 #define CENI_PROBE1(name, a) DTRACE_PROBE1(cenote, name, a)
 #define CENI_PROBE2(name, a, b) DTRACE_PROBE2(cenote, name, a, b)
 #define CENI_PROBE3(name, a, b, c) DTRACE_PROBE3(cenote, name, a, b, c)
 #define CENI_PROBE4(name, a, b, c, d) DTRACE_PROBE4(cenote, name, a, b, c, d)
 #else
-#define CENI_PROBE0(name) ((void)0)
 #define CENI_PROBE1(name, a) ((void)(a))
 #define CENI_PROBE2(name, a, b) ((void)(a), (void)(b))
 #define CENI_PROBE3(name, a, b, c) ((void)(a), (void)(b), (void)(c))

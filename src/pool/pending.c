@@ -14,18 +14,6 @@
 #include "pool/internal.h"
 #include "port/port.h"
 
-cen_status ceni_waiters_ask(cen_pool *pool, ceni_pool_waiter *waiter)
-{
-    int64_t now = ceni_clock_now();
-    ceni_waiters_lock(pool->line);
-    bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
-    if (!closed) ceni_waiters_join_locked(pool, waiter, now);
-    ceni_waiters_unlock(pool->line);
-    if (closed) return CEN_CLOSED;
-    ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
-    return CEN_OK;
-}
-
 /* The opening failed: the pending waiter that is first hears why. */
 static void fail_first_locked(cen_pool *pool, const cen_error *why, ceni_followup *call)
 {

@@ -206,9 +206,8 @@ bool ceni_waiters_interrupt(cen_pool *pool, uint64_t holder);
 /* Sends everybody away; nobody can join any more. Returns how many there were. */
 uint32_t ceni_waiters_send_away(cen_pool *pool);
 
-/* A pending waiter asks, and gives up: true if it was still waiting, and now never
+/* A pending waiter gives up: true if it was still waiting, and now never
  * gets anything. Its pool may be gone by then, but never the line. */
-cen_status ceni_waiters_ask(cen_pool *pool, ceni_pool_waiter *waiter);
 bool ceni_waiters_withdraw(ceni_waiters *line, ceni_pool_waiter *waiter);
 
 /* ---- turn.c: the classes, and whose turn it is --------------------------------------- */

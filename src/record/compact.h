@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram of histograms that has room for what was recorded, and not for all
+ * A histogram that has room for what was recorded, and not for all
  * that could be: the buckets of include/cenote/histogram.h in lines of 16, which
  * come from a stock when the first of a line is counted.
  *

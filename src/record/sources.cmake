@@ -1,6 +1,5 @@
 list(APPEND cenote_sources
   src/record/compact.c
-  src/record/counter.c
   src/record/directory.c
   src/record/histogram_buckets.c
   src/record/histogram.c

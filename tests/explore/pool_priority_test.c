@@ -39,7 +39,7 @@ static void ask_high(void *into)
     taker *self = into;
     asker mine = {
         .waiter = {.pending = true, .holder = ceni_thread_id(), .deliver = tell_asker, .priority = CEN_PRIORITY_HIGH}};
-    self->status = ceni_waiters_ask(pool, &mine.waiter);
+    self->status = join_pending(pool, &mine.waiter);
     if (self->status == CEN_OK) self->status = await(&mine);
     if (self->status != CEN_OK) return;
     cen_lease lease = lease_of(&mine);

@@ -196,7 +196,7 @@ static void give_when_told(ceni_pool_waiter *waiter, cen_status status)
 static void ask_as_neighbour(asker *self, uint64_t home)
 {
     *self = (asker){.waiter = {.pending = true, .holder = ceni_thread_id(), .deliver = give_when_told, .home = home}};
-    expect_equal(ceni_waiters_ask(pool, &self->waiter), CEN_OK);
+    expect_equal(join_pending(pool, &self->waiter), CEN_OK);
 }
 
 /* The first is told on another thread, the two behind it on this one, which gives, as another does; one of them is cancelled. */

@@ -12,6 +12,7 @@
 #include "base/atomic.h"
 #include "pool/internal.h"
 #include "pool/waiters.h"
+#include "support/pending.h"
 #include "support/world.h"
 
 static cen_pool *pool;
@@ -227,7 +228,7 @@ static inline void tell_asker(ceni_pool_waiter *waiter, cen_status status)
 static inline cen_status ask(asker *self)
 {
     *self = (asker){.waiter = {.pending = true, .holder = ceni_thread_id(), .deliver = tell_asker}};
-    return ceni_waiters_ask(pool, &self->waiter);
+    return join_pending(pool, &self->waiter);
 }
 
 static inline cen_status await(asker *self)

@@ -7,6 +7,7 @@
 #define TESTS_UNIT_POOL_COMERS_H
 
 #include "pool/internal.h"
+#include "support/pending.h"
 #include "unit/pool/takers.h"
 
 #define MS INT64_C(1000000)
@@ -59,7 +60,7 @@ static inline comer *come_until(char letter, way by, cen_priority priority, cen_
     }
     self->waiter =
         (ceni_pool_waiter){.pending = true, .holder = 77, .priority = (uint8_t)priority, .deliver = tell_comer};
-    expect_equal(ceni_waiters_ask(pool, &self->waiter), CEN_OK);
+    expect_equal(join_pending(pool, &self->waiter), CEN_OK);
     return self;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiters that do not park: they ask, and are told by a call, in one line with the threads. */
 #include "pool/internal.h"
+#include "support/pending.h"
 #include "unit/pool/takers.h"
 
 static workshop shop;
@@ -26,7 +27,7 @@ static void tell(ceni_pool_waiter *waiter, cen_status status)
 static cen_status ask(asker *one)
 {
     *one = (asker){.waiter = {.pending = true, .holder = 77, .where = "asked", .deliver = tell}};
-    return ceni_waiters_ask(pool, &one->waiter);
+    return join_pending(pool, &one->waiter);
 }
 
 /* What was granted to it, as a lease. */

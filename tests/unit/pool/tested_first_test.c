@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What was idle for long and must be tested by somebody else than whoever wants it. */
+#include "support/pending.h"
 #include "unit/pool/clerks.h"
 
 static clerk c;
@@ -244,7 +245,7 @@ static void tell(ceni_pool_waiter *waiter, cen_status status)
 static void ask(asker *one, cen_pool *pool)
 {
     *one = (asker){.waiter = {.pending = true, .holder = 77, .where = "asked", .deliver = tell}};
-    expect_equal(ceni_waiters_ask(pool, &one->waiter), CEN_OK);
+    expect_equal(join_pending(pool, &one->waiter), CEN_OK);
     ceni_world_settle();
 }
 

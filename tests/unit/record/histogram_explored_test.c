@@ -1,31 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters and the histogram under every schedule: nothing is lost. */
-#include "record/counter.h"
+/* The histogram under every schedule: nothing is lost. */
 #include "record/histogram.h"
 #include "support/world.h"
-
-static ceni_counters counters;
-
-static void add_twice(void *argument)
-{
-    (void)argument;
-    ceni_counters_add(&counters, 0, 1);
-    ceni_counters_add(&counters, 0, 1);
-}
-
-EXPLORE(threads_of_one_shard_lose_no_count_and_a_reader_sees_it_grow, 4)
-{
-    ceni_world_set_cpus(1); /* one shard */
-    expect_equal(ceni_counters_init(&counters, 1, NULL), CEN_OK);
-    expect_equal(counters.mask, 0);
-    ceni_thread a = start("a", add_twice, NULL), b = start("b", add_twice, NULL);
-    int64_t early = ceni_counters_sum(&counters, 0), late = ceni_counters_sum(&counters, 0);
-    expect(early <= late);
-    join(a);
-    join(b);
-    expect_equal(ceni_counters_sum(&counters, 0), 4);
-    ceni_counters_fini(&counters);
-}
 
 static ceni_live_histogram histogram;
 
