@@ -42,7 +42,8 @@ void ceni_mux_pool_await_locked(cen_mux_pool *pool)
     ceni_mux_pool_lock(pool);
 }
 
-void ceni_mux_pool_tell(cen_mux_pool *pool, cen_event_kind kind, const ceni_mux_line *line, const cen_error *error)
+void ceni_mux_pool_tell(cen_mux_pool *pool, cen_event_kind kind, const ceni_mux_connection *line,
+                        const cen_error *error)
 {
     const char *is = kind == CEN_EVENT_CONNECTION_UP       ? "is up"
                      : kind == CEN_EVENT_CONNECTION_DOWN   ? "is down"
@@ -135,13 +136,13 @@ static cen_status make_lines(cen_mux_pool *pool, const cen_mux_pool_options *o)
     size_t size = 0;
     for (uint32_t i = 0; i < pool->count; i++)
         size += strlen(address_at(o, i)) + 1 + (o->names ? strlen(o->names[i]) + 1 : NUMBERED);
-    pool->lines = ceni_alloc(pool->allocator, pool->count * sizeof *pool->lines, _Alignof(ceni_mux_line));
+    pool->lines = ceni_alloc(pool->allocator, pool->count * sizeof *pool->lines, _Alignof(ceni_mux_connection));
     pool->texts = ceni_alloc(pool->allocator, size, 1);
     pool->texts_size = size;
     if (!pool->lines || !pool->texts) return CEN_NO_MEMORY;
     char *at = pool->texts;
     for (uint32_t i = 0; i < pool->count; i++) {
-        ceni_mux_line *line = &pool->lines[i];
+        ceni_mux_connection *line = &pool->lines[i];
         size_t room = o->names ? strlen(o->names[i]) + 1 : NUMBERED, length = strlen(address_at(o, i)) + 1;
         line->pool = pool;
         line->name = at;
@@ -281,7 +282,7 @@ static void release(cen_mux_pool *pool)
     cen_loop *loop = pool->loop;
     const cen_allocator *allocator = pool->allocator;
     ceni_free(allocator, pool->texts, pool->texts_size, 1);
-    ceni_free(allocator, pool->lines, pool->count * sizeof *pool->lines, _Alignof(ceni_mux_line));
+    ceni_free(allocator, pool->lines, pool->count * sizeof *pool->lines, _Alignof(ceni_mux_connection));
     ceni_free(allocator, pool, sizeof *pool, _Alignof(cen_mux_pool));
     if (loop) ceni_loop_leave(loop);
     if (runtime) ceni_runtime_leave(runtime);

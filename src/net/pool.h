@@ -3,7 +3,7 @@
  * What the files of a routing pool share.
  *
  *     pool.c        options, the tree, new, close, free
- *     pool_line.c   a connection's life: opened, registered, lost, stopped, let go of
+ *     pool_connection.c   a connection's life: opened, registered, lost, stopped, let go of
  *     pool_async.c    requests
  *     pool_look.c   numbers and words
  *
@@ -63,7 +63,7 @@ typedef struct ceni_mux_counts {
     _Alignas(CENI_CACHE_LINE) _Atomic uint64_t of[CENI_COUNTS];
 } ceni_mux_counts;
 
-typedef struct ceni_mux_line {
+typedef struct ceni_mux_connection {
     /* fixed */
     cen_mux_pool *pool;
     char *name;
@@ -73,12 +73,12 @@ typedef struct ceni_mux_line {
     struct ceni_mux_link *kept; /* keep_lost: lost, and still in the set; with a hand of its own */
     bool was_tried;             /* its first attempt is over */
     cen_error error;            /* of its last end that was not asked for */
-} ceni_mux_line;
+} ceni_mux_connection;
 
 typedef struct ceni_mux_link {
     /* fixed */
     cen_mux_pool *pool;
-    ceni_mux_line *line;
+    ceni_mux_connection *line;
     cen_child child;
     cen_mux *mux;
     cen_owner *owner; /* held */
@@ -115,7 +115,7 @@ struct cen_mux_pool {
     void *argument;
     char name[CENI_MUX_POOL_NAME];
     ceni_directory_entry entry;
-    ceni_mux_line *lines;
+    ceni_mux_connection *lines;
     uint32_t count;
     void *texts; /* of names and addresses */
     size_t texts_size;
@@ -148,12 +148,12 @@ struct cen_mux_pool {
 
 static inline void ceni_mux_pool_lock(cen_mux_pool *pool)
 {
-    ceni_mutex_lock(&pool->mutex, CENI_RANK_LINES);
+    ceni_mutex_lock(&pool->mutex, CENI_RANK_CONNECTIONS);
 }
 
 static inline void ceni_mux_pool_unlock(cen_mux_pool *pool)
 {
-    ceni_mutex_unlock(&pool->mutex, CENI_RANK_LINES);
+    ceni_mutex_unlock(&pool->mutex, CENI_RANK_CONNECTIONS);
 }
 
 /* ---- pool.c ---------------------------------------------------------------------------- */
@@ -162,9 +162,10 @@ static inline void ceni_mux_pool_unlock(cen_mux_pool *pool)
 void ceni_mux_pool_turn_locked(cen_mux_pool *pool);
 /* Until then. The lock is held at both ends. */
 void ceni_mux_pool_await_locked(cen_mux_pool *pool);
-void ceni_mux_pool_tell(cen_mux_pool *pool, cen_event_kind kind, const ceni_mux_line *line, const cen_error *error);
+void ceni_mux_pool_tell(cen_mux_pool *pool, cen_event_kind kind, const ceni_mux_connection *line,
+                        const cen_error *error);
 
-/* ---- pool_line.c ----------------------------------------------------------------------- */
+/* ---- pool_connection.c ----------------------------------------------------------------------- */
 
 /* The functions of children; their argument is the pool, or the line. */
 cen_status ceni_registry_child_start(void *pool, cen_child child, cen_error *error);

@@ -24,10 +24,10 @@
  *
  * Order table
  * tag  site    | operation      | order   | pairs with       | carries                  | breaks if weakened
- * [A1] begin   | load of losses | acquire | L2 in pool_line.c | the set without those that were lost | `stale` would not be exact
+ * [A1] begin   | load of losses | acquire | L2 in pool_connection.c | the set without those that were lost | `stale` would not be exact
  * [A2] stage   | cas            | acq_rel | [A2] [A3]        | all that was done with the asking so far | the one who goes on sees half of it
  * [A3] stage   | load           | acquire | [A2]             | the same                 | the same
- * [A4] send    | load of lost   | acquire | L1 in pool_line.c | nothing                 | `stale` would not be exact
+ * [A4] send    | load of lost   | acquire | L1 in pool_connection.c | nothing                 | `stale` would not be exact
  *
  * Tested by tests/unit/net/pool_async_test.c, tests/stress/mux_pool_stress.c.
  */

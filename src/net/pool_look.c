@@ -7,7 +7,7 @@
  *
  * Order table
  * tag  site     | operation        | order   | pairs with       | carries      | breaks if weakened
- * [K1] registry | load of registry | acquire | L3 in pool_line.c | the registry | the program looks at one half made
+ * [K1] registry | load of registry | acquire | L3 in pool_connection.c | the registry | the program looks at one half made
  *
  * Tested by tests/unit/net/pool_test.c.
  */
@@ -144,7 +144,7 @@ typedef struct row {
     cen_error error;
 } row;
 
-static void copy_line(ceni_mux_line *line, row *out)
+static void copy_line(ceni_mux_connection *line, row *out)
 {
     cen_mux_pool *pool = line->pool;
     *out = (row){.is_open = false, .stats = CEN_SIZED(cen_mux_stats)};
@@ -157,7 +157,7 @@ static void copy_line(ceni_mux_line *line, row *out)
     ceni_mux_pool_unlock(pool);
 }
 
-static void write_line(page *self, ceni_mux_line *line)
+static void write_line(page *self, ceni_mux_connection *line)
 {
     row now;
     copy_line(line, &now);
@@ -184,7 +184,7 @@ size_t cen_mux_pool_dump(cen_mux_pool *pool, char *buffer, size_t room)
 
 /* ---- For whoever watches ------------------------------------------------------------------------------------ */
 
-static void draw_line(const cen_description_writer *description, ceni_mux_line *line)
+static void draw_line(const cen_description_writer *description, ceni_mux_connection *line)
 {
     void *to = description->argument;
     row now;

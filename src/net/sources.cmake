@@ -8,7 +8,7 @@ list(APPEND net_sources
   src/net/mux.c
   src/net/pool.c
   src/net/pool_async.c
-  src/net/pool_line.c
+  src/net/pool_connection.c
   src/net/pool_look.c
   src/net/server.c
   src/net/socket.c

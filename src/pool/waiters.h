@@ -18,8 +18,8 @@
  * the two another thread may close and free the pool. What the giver then
  * touches is still a line, whose pool's number tells it that it came too late.
  */
-#ifndef CENI_POOL_LINE_H
-#define CENI_POOL_LINE_H
+#ifndef CENI_POOL_WAITERS_H
+#define CENI_POOL_WAITERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

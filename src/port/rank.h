@@ -23,7 +23,7 @@
     X(POOL, "who waits for a pool, and its places") \
     X(SUPERVISORS, "all supervisors of the process, by number") \
     X(SUPERVISOR, "children and what became of them") \
-    X(LINES, "the connections of a routing pool") \
+    X(CONNECTIONS, "the connections of a routing pool") \
     X(CONNECTION, "requests and bytes of a connection") \
     X(LOOPS, "the process' own loop, and who uses which") \
     X(POLLABLE, "who runs what is due in a pollable") \

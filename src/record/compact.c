@@ -46,7 +46,7 @@ static inline void add(_Atomic uint64_t *counter, uint64_t value, bool alone)
 
 static size_t block_bytes(const ceni_stock *stock)
 {
-    return sizeof(ceni_bucket_line) << stock->shift;
+    return sizeof(ceni_bucket_row) << stock->shift;
 }
 
 bool ceni_stock_init(ceni_stock *stock, uint32_t lines, const cen_allocator *allocator)
@@ -70,7 +70,7 @@ void ceni_stock_fini(ceni_stock *stock, const cen_allocator *allocator)
         ceni_free(allocator, ceni_setting(&stock->blocks[i]), block_bytes(stock), CENI_CACHE_LINE);
 }
 
-static ceni_bucket_line *line_at(const ceni_stock *stock, uint32_t line)
+static ceni_bucket_row *line_at(const ceni_stock *stock, uint32_t line)
 {
     return &ceni_setting(&stock->blocks[line >> stock->shift])[line & ((1u << stock->shift) - 1)];
 }
@@ -79,7 +79,7 @@ void ceni_stock_tend(ceni_stock *stock, const cen_allocator *allocator)
 {
     uint32_t room = ceni_setting(&stock->room), block = room >> stock->shift;
     if (ceni_setting(&stock->used) + FEW <= room || block >= CENI_STOCK_BLOCKS) return;
-    ceni_bucket_line *made = ceni_alloc(allocator, block_bytes(stock), CENI_CACHE_LINE), *none = NULL;
+    ceni_bucket_row *made = ceni_alloc(allocator, block_bytes(stock), CENI_CACHE_LINE), *none = NULL;
     if (!made) return;
     if (ceni_cas_acq_rel(&stock->blocks[block], &none, made)) /* [X4] */
         ceni_add_acq_rel(&stock->room, 1u << stock->shift);   /* [X5] */
@@ -116,19 +116,19 @@ void ceni_compact_init(ceni_compact *histogram)
 }
 
 /* The line that has the bucket; NULL: none, or not yet. */
-static ceni_bucket_line *line_of(const ceni_compact_stripe *stripe, const ceni_stock *stock, unsigned bucket)
+static ceni_bucket_row *line_of(const ceni_compact_stripe *stripe, const ceni_stock *stock, unsigned bucket)
 {
-    uint16_t number = ceni_setting(&stripe->lines[bucket / CENI_LINE_BUCKETS]);
+    uint16_t number = ceni_setting(&stripe->lines[bucket / CENI_ROW_BUCKETS]);
     return number && number != CENI_LINE_COMES ? line_at(stock, number - 1u) : NULL;
 }
 
 /* The same, and one is had if there is none. */
-__attribute__((noinline)) static ceni_bucket_line *get_line(ceni_compact_stripe *stripe, ceni_stock *stock,
-                                                            unsigned bucket, bool alone, bool all)
+__attribute__((noinline)) static ceni_bucket_row *get_line(ceni_compact_stripe *stripe, ceni_stock *stock,
+                                                           unsigned bucket, bool alone, bool all)
 {
-    ceni_bucket_line *line = line_of(stripe, stock, bucket);
+    ceni_bucket_row *line = line_of(stripe, stock, bucket);
     if (line) return line;
-    _Atomic uint16_t *place = &stripe->lines[bucket / CENI_LINE_BUCKETS];
+    _Atomic uint16_t *place = &stripe->lines[bucket / CENI_ROW_BUCKETS];
     uint16_t none = 0;
     if (alone) ceni_setting_put(place, CENI_LINE_COMES);
     else if (!ceni_cas_relaxed(place, &none, CENI_LINE_COMES) && !ceni_planted(line_put_twice))
@@ -167,10 +167,10 @@ __attribute__((always_inline)) static inline void record(ceni_compact *histogram
     if (value < 0) value = 0;
     if (!stripe) stripe = &histogram->own;
     unsigned bucket = cen_histogram_bucket_of(value);
-    ceni_bucket_line *line = line_of(stripe, stock, bucket);
+    ceni_bucket_row *line = line_of(stripe, stock, bucket);
     if (!line) line = get_line(stripe, stock, bucket, alone, stripe == &histogram->own);
     if (!line && stripe != &histogram->own) line = get_line(&histogram->own, stock, bucket, alone, true);
-    if (line) add(&line->buckets[bucket % CENI_LINE_BUCKETS], 1, alone);
+    if (line) add(&line->buckets[bucket % CENI_ROW_BUCKETS], 1, alone);
     else if (!ceni_planted(record_lost_without_a_line)) add(&histogram->rows[bucket / ROW], 1, alone);
     add_to_sum(stripe, (uint64_t)value, alone);
     widen(&stripe->smallest, value, false, alone);
@@ -187,8 +187,8 @@ void ceni_compact_record(ceni_compact *histogram, ceni_compact_stripe *stripe, c
 static void reset_stripe(ceni_compact_stripe *stripe, ceni_stock *stock)
 {
     for (unsigned bucket = 0; bucket < CEN_HISTOGRAM_BUCKETS; bucket++) {
-        ceni_bucket_line *line = line_of(stripe, stock, bucket);
-        if (line) ceni_setting_put(&line->buckets[bucket % CENI_LINE_BUCKETS], 0);
+        ceni_bucket_row *line = line_of(stripe, stock, bucket);
+        if (line) ceni_setting_put(&line->buckets[bucket % CENI_ROW_BUCKETS], 0);
     }
     ceni_setting_put(&stripe->sum, 0);
     ceni_setting_put(&stripe->overflowed, false);
@@ -209,8 +209,8 @@ void ceni_compact_reset(ceni_compact *histogram, ceni_compact_stripe *stripes, u
 static uint64_t read_bucket(const ceni_compact *histogram, const ceni_compact_stripe *stripe, const ceni_stock *stock,
                             unsigned bucket)
 {
-    const ceni_bucket_line *line = line_of(stripe, stock, bucket);
-    uint64_t count = line ? ceni_setting(&line->buckets[bucket % CENI_LINE_BUCKETS]) : 0;
+    const ceni_bucket_row *line = line_of(stripe, stock, bucket);
+    uint64_t count = line ? ceni_setting(&line->buckets[bucket % CENI_ROW_BUCKETS]) : 0;
     if (histogram && bucket % ROW == ROW / 2) count += ceni_setting(&histogram->rows[bucket / ROW]);
     return count;
 }
@@ -268,11 +268,11 @@ int64_t ceni_compact_sum(const ceni_compact *histogram)
 /* Row by row, so that what has no line costs one step for 16 buckets. */
 static uint64_t count_line(const ceni_compact *histogram, const ceni_stock *stock, unsigned line)
 {
-    unsigned from = line * CENI_LINE_BUCKETS;
+    unsigned from = line * CENI_ROW_BUCKETS;
     bool middle = from % ROW == ROW / 2;
     if (!line_of(&histogram->own, stock, from)) return middle ? ceni_setting(&histogram->rows[from / ROW]) : 0;
     uint64_t count = 0;
-    for (unsigned i = 0; i < CENI_LINE_BUCKETS; i++) count += read_bucket(histogram, &histogram->own, stock, from + i);
+    for (unsigned i = 0; i < CENI_ROW_BUCKETS; i++) count += read_bucket(histogram, &histogram->own, stock, from + i);
     return count;
 }
 
@@ -287,7 +287,7 @@ int64_t ceni_compact_percentile(const ceni_compact *histogram, const ceni_stock 
         passed += next;
         line++;
     }
-    unsigned bucket = line * CENI_LINE_BUCKETS, end = bucket + CENI_LINE_BUCKETS - 1;
+    unsigned bucket = line * CENI_ROW_BUCKETS, end = bucket + CENI_ROW_BUCKETS - 1;
     while (bucket < end && (passed += read_bucket(histogram, &histogram->own, stock, bucket)) < rank) bucket++;
     int64_t low = cen_histogram_bucket_lowest(bucket), high = cen_histogram_bucket_highest(bucket),
             middle = low + (high - low) / 2;

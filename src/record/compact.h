@@ -38,22 +38,22 @@
 #include "base/atomic.h"
 
 enum {
-    CENI_LINE_BUCKETS = CENI_CACHE_LINE / sizeof(uint64_t),
-    CENI_COMPACT_LINES = CEN_HISTOGRAM_BUCKETS / CENI_LINE_BUCKETS,
+    CENI_ROW_BUCKETS = CENI_CACHE_LINE / sizeof(uint64_t),
+    CENI_COMPACT_LINES = CEN_HISTOGRAM_BUCKETS / CENI_ROW_BUCKETS,
     CENI_COMPACT_ROWS = CEN_HISTOGRAM_BUCKETS / 32,
     CENI_STOCK_BLOCKS = 32,
 };
 
-typedef struct ceni_bucket_line {
-    _Atomic uint64_t buckets[CENI_LINE_BUCKETS];
-} ceni_bucket_line;
+typedef struct ceni_bucket_row {
+    _Atomic uint64_t buckets[CENI_ROW_BUCKETS];
+} ceni_bucket_row;
 
 /* Any thread, atomically, but what is fixed. */
 typedef struct ceni_stock {
     uint32_t shift;        /* fixed: a block has two to the power of this lines */
     _Atomic uint32_t used; /* lines that were handed out */
     _Atomic uint32_t room; /* lines in all blocks; goes up when a block is there */
-    _Atomic(ceni_bucket_line *) blocks[CENI_STOCK_BLOCKS];
+    _Atomic(ceni_bucket_row *) blocks[CENI_STOCK_BLOCKS];
 } ceni_stock;
 
 typedef struct ceni_compact_stripe {

@@ -6,7 +6,7 @@
  * The blocking form sends the bytes itself, past hiredis' buffer: one copy and one allocation less, and no SIGPIPE.
  */
 #include "redis/redis.h"
-#include "redis/line.h"
+#include "redis/channel.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -153,7 +153,7 @@ int cen_redis_command_async(redisAsyncContext *context, redisCallbackFn *done, v
     int size = redisvFormatCommand(&bytes, format, list);
     va_end(list);
     if (size < 0) return REDIS_ERR;
-    int answer = ceni_redis_line_send(context, done, argument, bytes, (size_t)size);
+    int answer = ceni_redis_channel_send(context, done, argument, bytes, (size_t)size);
     redisFreeCommand(bytes);
     return answer;
 }
@@ -164,7 +164,7 @@ int cen_redis_command_argv_async(redisAsyncContext *context, redisCallbackFn *do
     char *bytes = NULL;
     ceni_redis_size size = redisFormatCommandArgv(&bytes, count, arguments, lengths);
     if (size < 0) return REDIS_ERR;
-    int answer = ceni_redis_line_send(context, done, argument, bytes, (size_t)size);
+    int answer = ceni_redis_channel_send(context, done, argument, bytes, (size_t)size);
     redisFreeCommand(bytes);
     return answer;
 }

@@ -10,7 +10,7 @@
  * A call has a watch of its own for its deadline. It ends within a `ready`, in `settle`, and in one place: the ticket is done
  * after the line's lock and the watch's hold are gone.
  */
-#include "redis/line.h"
+#include "redis/channel.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static const char *name_of(ceni_redis_call call)
 
 /* ---- The call under way -------------------------------------------------------------------------------- */
 
-static void over(ceni_redis_line *line, cen_status status, const cen_error *error)
+static void over(ceni_redis_channel *line, cen_status status, const cen_error *error)
 {
     if (line->call == CENI_REDIS_IDLE || line->is_over) return;
     line->is_over = true;
@@ -42,18 +42,18 @@ static void over(ceni_redis_line *line, cen_status status, const cen_error *erro
     if (error && error != &line->error) line->error = *error;
 }
 
-static void over_lost(ceni_redis_line *line)
+static void over_lost(ceni_redis_channel *line)
 {
     if (line->call == CENI_REDIS_IDLE || line->is_over) return;
     over(line, ceni_redis_context_failed(line->pool, name_of(line->call), &line->context->c, ECONNRESET, &line->error),
          NULL);
 }
 
-static bool say_all(ceni_redis_line *line);
+static bool say_all(ceni_redis_channel *line);
 
 static void on_talk(redisAsyncContext *context, void *reply, void *argument)
 {
-    ceni_redis_line *line = argument;
+    ceni_redis_channel *line = argument;
     (void)context;
     if (line->call == CENI_REDIS_IDLE || line->is_over) return;
     if (!reply) {
@@ -68,7 +68,7 @@ static void on_talk(redisAsyncContext *context, void *reply, void *argument)
     }
 }
 
-static cen_status begin_talk(ceni_redis_line *line, cen_error *error)
+static cen_status begin_talk(ceni_redis_channel *line, cen_error *error)
 {
     ceni_redis_talk_fini(&line->talk);
     if (line->call == CENI_REDIS_OPENS) return ceni_redis_talk_open(line->pool, &line->talk, error);
@@ -77,7 +77,7 @@ static cen_status begin_talk(ceni_redis_line *line, cen_error *error)
 }
 
 /* False: the call is over. */
-static bool say_all(ceni_redis_line *line)
+static bool say_all(ceni_redis_channel *line)
 {
     cen_error error = {0};
     cen_status status = begin_talk(line, &error);
@@ -88,7 +88,7 @@ static bool say_all(ceni_redis_line *line)
             status = ceni_redis_wrong(line->pool, CEN_LOST, CEN_REDIS_HUNG_UP, "the connection is lost", &error);
     line->is_corked = false;
     if (status != CEN_OK) over(line, status, &error);
-    else ceni_redis_line_flush(line);
+    else ceni_redis_channel_flush(line);
     return status == CEN_OK;
 }
 
@@ -101,7 +101,7 @@ static bool was_cancelled_locked(const ceni_redis_server *pool, uint64_t number)
     return false;
 }
 
-static void enlist(ceni_redis_line *line, ceni_redis_call call, cen_ticket ticket, int64_t limit_ns)
+static void enlist(ceni_redis_channel *line, ceni_redis_call call, cen_ticket ticket, int64_t limit_ns)
 {
     ceni_redis_server *pool = line->pool;
     line->limit_ns = limit_ns;
@@ -119,7 +119,7 @@ static void enlist(ceni_redis_line *line, ceni_redis_call call, cen_ticket ticke
 }
 
 /* With the lock: takes the outcome of a call that is over. `inside`: within a `ready`, where a deadline may be watched for it. */
-static void settle(ceni_redis_line *line, outcome *out, bool inside)
+static void settle(ceni_redis_channel *line, outcome *out, bool inside)
 {
     ceni_redis_server *pool = line->pool;
     if (line->call == CENI_REDIS_IDLE || !line->is_over) return;
@@ -143,17 +143,17 @@ static void settle(ceni_redis_line *line, outcome *out, bool inside)
 }
 
 /* Without the lock. The line may be gone afterwards, and with cen_driver_done the pool. */
-static void finish(ceni_redis_line *line, outcome *out, bool drops)
+static void finish(ceni_redis_channel *line, outcome *out, bool drops)
 {
-    if (out->is_failed_open) ceni_redis_line_release(line);
+    if (out->is_failed_open) ceni_redis_channel_release(line);
     else if (out->is_over) ceni_redis_capacity_tell(line->pool, &out->talk);
-    if (drops) ceni_redis_line_drop(line);
+    if (drops) ceni_redis_channel_drop(line);
     if (out->is_over) cen_driver_done(out->ticket, out->status, out->object, &out->error);
 }
 
 /* ---- What comes ---------------------------------------------------------------------------------------- */
 
-static void connected(ceni_redis_line *line)
+static void connected(ceni_redis_channel *line)
 {
     int code = 0;
     socklen_t size = sizeof code;
@@ -164,7 +164,7 @@ static void connected(ceni_redis_line *line)
     if (code == 0 && getpeername(line->fd, (struct sockaddr *)&peer, &room) != 0) code = errno;
     if (code) {
         over(line, ceni_redis_system(line->pool, "connecting", code, &line->error), NULL);
-        ceni_redis_line_lose(line, REDIS_ERR_IO, "It could not be connected");
+        ceni_redis_channel_lose(line, REDIS_ERR_IO, "It could not be connected");
         return;
     }
     line->is_connected = true;
@@ -175,16 +175,16 @@ static void connected(ceni_redis_line *line)
 
 static void on_reading(cen_watch *watch, unsigned events)
 {
-    ceni_redis_line *line = watch->argument;
+    ceni_redis_channel *line = watch->argument;
     outcome out = {0};
     (void)events;
     pthread_mutex_lock(&line->lock);
     if (line->is_lost) over_lost(line);
     else if (!line->is_connected) connected(line);
-    else ceni_redis_line_receive(line);
+    else ceni_redis_channel_receive(line);
     bool goes_on = !line->is_lost && !line->is_closing;
-    if (goes_on && !ceni_redis_line_watch(line, &line->reading, line->fd, CEN_READABLE, CEN_NEVER)) {
-        ceni_redis_line_lose(line, REDIS_ERR_OTHER, "It cannot be watched");
+    if (goes_on && !ceni_redis_channel_watch(line, &line->reading, line->fd, CEN_READABLE, CEN_NEVER)) {
+        ceni_redis_channel_lose(line, REDIS_ERR_OTHER, "It cannot be watched");
         over_lost(line);
     }
     settle(line, &out, true);
@@ -194,13 +194,13 @@ static void on_reading(cen_watch *watch, unsigned events)
 
 static void on_timing(cen_watch *watch, unsigned events)
 {
-    ceni_redis_line *line = watch->argument;
+    ceni_redis_channel *line = watch->argument;
     outcome out = {0};
     (void)events;
     pthread_mutex_lock(&line->lock);
     if (line->call != CENI_REDIS_IDLE && !line->is_over) {
         over(line, ceni_redis_timed_out(line->pool, name_of(line->call), line->limit_ns, &line->error), NULL);
-        ceni_redis_line_lose(line, REDIS_ERR_OTHER, "It took too long");
+        ceni_redis_channel_lose(line, REDIS_ERR_OTHER, "It took too long");
         shutdown(line->fd, SHUT_RDWR);
     }
     settle(line, &out, true);
@@ -211,11 +211,11 @@ static void on_timing(cen_watch *watch, unsigned events)
 /* ---- The driver's calls -------------------------------------------------------------------------------- */
 
 /* The deadline of the call. Without one it would perhaps never end, so that it is not begun then. */
-static bool watch_time(ceni_redis_line *line)
+static bool watch_time(ceni_redis_channel *line)
 {
     cen_error error = {0};
     line->timing.ready = on_timing;
-    if (line->limit_ns == INT64_MAX || ceni_redis_line_watch(line, &line->timing, -1, 0, cen_in_ns(line->limit_ns)))
+    if (line->limit_ns == INT64_MAX || ceni_redis_channel_watch(line, &line->timing, -1, 0, cen_in_ns(line->limit_ns)))
         return true;
     over(line, ceni_redis_wrong(line->pool, CEN_SYSTEM, 0, "its poller does not watch deadlines", &error), &error);
     return false;
@@ -250,7 +250,7 @@ void ceni_redis_later_open(void *state, cen_ticket ticket)
         refuse(ticket, status, &error);
         return;
     }
-    ceni_redis_line *line = ceni_redis_line_new(pool, context);
+    ceni_redis_channel *line = ceni_redis_channel_new(pool, context);
     if (!line) {
         refuse(ticket, ceni_redis_no_memory(pool, &error), &error);
         return;
@@ -260,7 +260,7 @@ void ceni_redis_later_open(void *state, cen_ticket ticket)
     line->reading.ready = on_reading;
     enlist(line, CENI_REDIS_OPENS, ticket, pool->connect_ns);
     /* The deadline last: if that cannot be watched, nothing is left that could end the call beside this. */
-    if (!ceni_redis_line_watch(line, &line->reading, line->fd, CEN_WRITABLE, CEN_NEVER))
+    if (!ceni_redis_channel_watch(line, &line->reading, line->fd, CEN_WRITABLE, CEN_NEVER))
         over(line, ceni_redis_wrong(pool, CEN_SYSTEM, 0, "its poller does not watch the connection", &error), &error);
     else (void)watch_time(line);
     settle(line, &out, false);
@@ -268,7 +268,7 @@ void ceni_redis_later_open(void *state, cen_ticket ticket)
     finish(line, &out, true);
 }
 
-static void start(ceni_redis_line *line, ceni_redis_call call, cen_ticket ticket, int64_t limit_ns)
+static void start(ceni_redis_channel *line, ceni_redis_call call, cen_ticket ticket, int64_t limit_ns)
 {
     outcome out = {0};
     pthread_mutex_lock(&line->lock);
@@ -284,24 +284,24 @@ static void start(ceni_redis_line *line, ceni_redis_call call, cen_ticket ticket
 void ceni_redis_later_test(void *state, void *object, cen_ticket ticket)
 {
     ceni_redis_server *pool = state;
-    start(ceni_redis_line_of(object), CENI_REDIS_TESTS, ticket, pool->test_ns);
+    start(ceni_redis_channel_of(object), CENI_REDIS_TESTS, ticket, pool->test_ns);
 }
 
 void ceni_redis_later_reset(void *state, void *object, cen_ticket ticket)
 {
     ceni_redis_server *pool = state;
-    start(ceni_redis_line_of(object), CENI_REDIS_RESETS, ticket, pool->reset_ns);
+    start(ceni_redis_channel_of(object), CENI_REDIS_RESETS, ticket, pool->reset_ns);
 }
 
 void ceni_redis_later_close(void *state, void *object, cen_ticket ticket)
 {
-    ceni_redis_line *line = ceni_redis_line_of(object);
+    ceni_redis_channel *line = ceni_redis_channel_of(object);
     (void)state;
     pthread_mutex_lock(&line->lock);
     line->has_farewell = true;
     line->farewell = ticket;
     pthread_mutex_unlock(&line->lock);
-    ceni_redis_line_release(line);
+    ceni_redis_channel_release(line);
 }
 
 /* Makes it fail: what reads then finds out, and ends the call in its place. */
@@ -310,7 +310,7 @@ void ceni_redis_later_cancel(void *state, cen_ticket ticket)
     ceni_redis_server *pool = state;
     if (pool->process != getpid()) return;
     pthread_mutex_lock(&pool->lock);
-    ceni_redis_line *line = pool->calls;
+    ceni_redis_channel *line = pool->calls;
     while (line && line->ticket.number != ticket.number) line = line->next;
     if (line) shutdown(line->fd, SHUT_RDWR);
     else pool->unknown[pool->unknown_count++ % CENI_REDIS_UNKNOWN] = ticket.number;
@@ -320,7 +320,7 @@ void ceni_redis_later_cancel(void *state, cen_ticket ticket)
 /* As in the blocking form; callbacks are told by the poller a moment later. */
 void ceni_redis_later_interrupt(void *state, void *object)
 {
-    ceni_redis_line *line = ceni_redis_line_of(object);
+    ceni_redis_channel *line = ceni_redis_channel_of(object);
     (void)state;
     shutdown(line->fd, SHUT_RDWR);
 }
@@ -328,7 +328,7 @@ void ceni_redis_later_interrupt(void *state, void *object)
 cen_condition ceni_redis_later_check(void *state, void *object)
 {
     redisAsyncContext *context = object;
-    ceni_redis_line *line = ceni_redis_line_of(context);
+    ceni_redis_channel *line = ceni_redis_channel_of(context);
     enum { ENDS = REDIS_DISCONNECTING | REDIS_FREEING, STREAMS = REDIS_SUBSCRIBED | REDIS_MONITORING };
     cen_condition condition = CEN_BROKEN;
     (void)state;
@@ -346,7 +346,7 @@ cen_condition ceni_redis_later_check(void *state, void *object)
 void ceni_redis_later_abandon(void *state, void *object)
 {
     redisAsyncContext *context = object;
-    ceni_redis_line *line = ceni_redis_line_of(context);
+    ceni_redis_channel *line = ceni_redis_channel_of(context);
     (void)state;
     if (line->ledger.process == getpid()) {
         shutdown(line->fd, SHUT_RDWR);

@@ -8,7 +8,7 @@
  * takes the next effect from the ring and applies it, unless it is an error. One that finds the ring empty answers a command
  * that hiredis was given directly. It is noted as direct use, and also judged by its looks: all commands that change a
  * connection are answered with a status, or with an array that begins with a word of its own. Direct commands whose replies
- * have not come are noted by what they wrote: seal.c has that of the blocking form, line.c that of the asynchronous form.
+ * have not come are noted by what they wrote: seal.c has that of the blocking form, channel.c that of the asynchronous form.
  *
  * Errs on one side: what is not known to be clean is dirty.
  */

@@ -46,7 +46,7 @@ void ceni_redis_url_fini(ceni_redis_url *url);
 
 /* ---- What a pool's driver keeps: driver.c -------------------------------------------------------------- */
 
-struct ceni_redis_line;
+struct ceni_redis_channel;
 
 enum { CENI_REDIS_UNKNOWN = 32 };
 
@@ -69,7 +69,7 @@ typedef struct ceni_redis_server {
     pthread_mutex_t lock;
     /* under the lock */
     bool has_told;                        /* its capacity */
-    struct ceni_redis_line *calls;        /* asynchronous connections with a call under way */
+    struct ceni_redis_channel *calls;     /* asynchronous connections with a call under way */
     uint64_t unknown[CENI_REDIS_UNKNOWN]; /* numbers of tickets that were cancelled and are not theirs */
     uint32_t unknown_count;
 } ceni_redis_server;

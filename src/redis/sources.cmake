@@ -6,7 +6,7 @@ set(redis_sources
   src/redis/driver.c
   src/redis/later.c
   src/redis/ledger.c
-  src/redis/line.c
+  src/redis/channel.c
   src/redis/seal.c
   src/redis/talk.c
   src/redis/url.c

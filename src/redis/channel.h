@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A line: one connection of the asynchronous form. line.c moves its bytes, later.c leads the calls of the driver on it. */
-#ifndef CENI_REDIS_LINE_H
-#define CENI_REDIS_LINE_H
+/* A line: one connection of the asynchronous form. channel.c moves its bytes, later.c leads the calls of the driver on it. */
+#ifndef CENI_REDIS_CHANNEL_H
+#define CENI_REDIS_CHANNEL_H
 
 #include "redis/redis.h"
 
@@ -12,7 +12,7 @@ typedef enum ceni_redis_call {
     CENI_REDIS_RESETS
 } ceni_redis_call;
 
-typedef struct ceni_redis_line {
+typedef struct ceni_redis_channel {
     /* fixed */
     ceni_redis_server *pool;
     redisAsyncContext *context;
@@ -39,28 +39,29 @@ typedef struct ceni_redis_line {
     cen_status status;
     cen_error error;
     int64_t limit_ns;
-    struct ceni_redis_line *next, **link;
+    struct ceni_redis_channel *next, **link;
 
     bool has_farewell; /* a ticket to be done when the line is gone */
     cen_ticket farewell;
-} ceni_redis_line;
+} ceni_redis_channel;
 
 /* A line for a context that is connecting; *out holds it once, for the object. NULL: no memory, and the context is freed. */
-ceni_redis_line *ceni_redis_line_new(ceni_redis_server *pool, redisAsyncContext *context);
+ceni_redis_channel *ceni_redis_channel_new(ceni_redis_server *pool, redisAsyncContext *context);
 /* NULL if the context is none of ours. */
-ceni_redis_line *ceni_redis_line_of(const redisAsyncContext *context);
-int ceni_redis_line_send(redisAsyncContext *context, redisCallbackFn *done, void *argument, const char *bytes,
-                         size_t size);
+ceni_redis_channel *ceni_redis_channel_of(const redisAsyncContext *context);
+int ceni_redis_channel_send(redisAsyncContext *context, redisCallbackFn *done, void *argument, const char *bytes,
+                            size_t size);
 
 /* With the lock: */
-bool ceni_redis_line_watch(ceni_redis_line *line, cen_watch *watch, int fd, unsigned events, cen_deadline deadline);
-void ceni_redis_line_flush(ceni_redis_line *line);
-void ceni_redis_line_receive(ceni_redis_line *line);
-void ceni_redis_line_lose(ceni_redis_line *line, int err, const char *text); /* err 0: as the context says */
-void ceni_redis_line_on_writing(cen_watch *watch, unsigned events);
+bool ceni_redis_channel_watch(ceni_redis_channel *line, cen_watch *watch, int fd, unsigned events,
+                              cen_deadline deadline);
+void ceni_redis_channel_flush(ceni_redis_channel *line);
+void ceni_redis_channel_receive(ceni_redis_channel *line);
+void ceni_redis_channel_lose(ceni_redis_channel *line, int err, const char *text); /* err 0: as the context says */
+void ceni_redis_channel_on_writing(cen_watch *watch, unsigned events);
 
 /* Without it: */
-void ceni_redis_line_drop(ceni_redis_line *line);
-void ceni_redis_line_release(ceni_redis_line *line); /* of the object's hold; the last one out frees it */
+void ceni_redis_channel_drop(ceni_redis_channel *line);
+void ceni_redis_channel_release(ceni_redis_channel *line); /* of the object's hold; the last one out frees it */
 
 #endif

@@ -183,7 +183,7 @@ static cen_status enter_set(ceni_mux_link *link, cen_error *error)
 /* ---- On the loop's thread ---------------------------------------------------------------------------- */
 
 /* Takes the line's last lost connection out of the set, if it was left there. */
-static void forget_kept(ceni_mux_line *line)
+static void forget_kept(ceni_mux_connection *line)
 {
     ceni_mux_pool_lock(line->pool);
     ceni_mux_link *kept = line->kept;
@@ -198,7 +198,7 @@ static void forget_kept(ceni_mux_line *line)
 static void finish(ceni_mux_link *link, const cen_error *why)
 {
     cen_mux_pool *pool = link->pool;
-    ceni_mux_line *line = link->line;
+    ceni_mux_connection *line = link->line;
     cen_child child = link->child;
     ceni_mux_pool_lock(pool);
     if (link->state == CENI_LINK_OPEN) pool->up--;
@@ -283,7 +283,7 @@ static void opened(cen_future *future)
 
 /* ---- The child of a connection ------------------------------------------------------------------------- */
 
-static ceni_mux_link *make_link(ceni_mux_line *line, cen_child child, cen_error *error)
+static ceni_mux_link *make_link(ceni_mux_connection *line, cen_child child, cen_error *error)
 {
     cen_mux_pool *pool = line->pool;
     ceni_mux_link *link = ceni_alloc(pool->allocator, sizeof *link, _Alignof(ceni_mux_link));
@@ -331,7 +331,7 @@ static void count_out(ceni_mux_link *link)
     ceni_mux_pool_unlock(pool);
 }
 
-static void note_failed_start(ceni_mux_line *line, const cen_error *why)
+static void note_failed_start(ceni_mux_connection *line, const cen_error *why)
 {
     cen_mux_pool *pool = line->pool;
     ceni_mux_pool_lock(pool);
@@ -345,7 +345,7 @@ static void note_failed_start(ceni_mux_line *line, const cen_error *why)
 
 cen_status ceni_waiters_start(void *argument, cen_child child, cen_error *error)
 {
-    ceni_mux_line *line = argument;
+    ceni_mux_connection *line = argument;
     cen_mux_pool *pool = line->pool;
     ceni_mux_link *link = make_link(line, child, error);
     if (!link) {
@@ -369,7 +369,7 @@ cen_status ceni_waiters_start(void *argument, cen_child child, cen_error *error)
 
 void ceni_waiters_stop(void *argument, cen_child child)
 {
-    ceni_mux_line *line = argument;
+    ceni_mux_connection *line = argument;
     cen_mux_pool *pool = line->pool;
     (void)child; /* it is started again only after this has returned: a link that is there is the child's */
     forget_kept(line);

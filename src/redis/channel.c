@@ -16,7 +16,7 @@
  * last. The program's callbacks are called with the line's, which it can take again. cen_poller_unwatch may wait for a
  * `ready`, which takes the line's, and so is called without it, except within a `ready`, where it does not wait.
  */
-#include "redis/line.h"
+#include "redis/channel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,8 @@
 
 /* ---- Watches and life ---------------------------------------------------------------------------------- */
 
-bool ceni_redis_line_watch(ceni_redis_line *line, cen_watch *watch, int fd, unsigned events, cen_deadline deadline)
+bool ceni_redis_channel_watch(ceni_redis_channel *line, cen_watch *watch, int fd, unsigned events,
+                              cen_deadline deadline)
 {
     if (line->is_closing) return false;
     if (cen_poller_watch(line->pool->poller, watch, fd, events, deadline) != CEN_OK) return false;
@@ -35,7 +36,7 @@ bool ceni_redis_line_watch(ceni_redis_line *line, cen_watch *watch, int fd, unsi
     return true;
 }
 
-static void destroy(ceni_redis_line *line)
+static void destroy(ceni_redis_channel *line)
 {
     redisAsyncContext *context = line->context;
     context->ev.addWrite = NULL;
@@ -48,7 +49,7 @@ static void destroy(ceni_redis_line *line)
     free(line);
 }
 
-static void drop(ceni_redis_line *line, unsigned count)
+static void drop(ceni_redis_channel *line, unsigned count)
 {
     pthread_mutex_lock(&line->lock);
     line->holds -= count;
@@ -61,12 +62,12 @@ static void drop(ceni_redis_line *line, unsigned count)
     if (has_farewell) cen_driver_done(farewell, CEN_OK, NULL, NULL); /* the pool may be gone after this */
 }
 
-void ceni_redis_line_drop(ceni_redis_line *line)
+void ceni_redis_channel_drop(ceni_redis_channel *line)
 {
     drop(line, 1);
 }
 
-void ceni_redis_line_release(ceni_redis_line *line)
+void ceni_redis_channel_release(ceni_redis_channel *line)
 {
     cen_poller *poller = line->pool->poller;
     pthread_mutex_lock(&line->lock);
@@ -101,7 +102,7 @@ static void call(redisAsyncContext *context, const redisCallback *callback, void
     context->c.flags &= ~REDIS_IN_CALLBACK;
 }
 
-void ceni_redis_line_lose(ceni_redis_line *line, int err, const char *text)
+void ceni_redis_channel_lose(ceni_redis_channel *line, int err, const char *text)
 {
     redisAsyncContext *context = line->context;
     redisCallback callback;
@@ -125,7 +126,7 @@ void ceni_redis_line_lose(ceni_redis_line *line, int err, const char *text)
 }
 
 /* One reply, to whoever asked. False: the connection is lost. */
-static bool deliver(ceni_redis_line *line, redisReply *reply)
+static bool deliver(ceni_redis_channel *line, redisReply *reply)
 {
     redisAsyncContext *context = line->context;
     redisCallback callback;
@@ -133,11 +134,11 @@ static bool deliver(ceni_redis_line *line, redisReply *reply)
     if (is_asked) {
         call(context, &callback, reply);
         if (context->c.flags & REDIS_FREEING)
-            ceni_redis_line_lose(line, REDIS_ERR_OTHER, "The program freed what a pool has lent");
+            ceni_redis_channel_lose(line, REDIS_ERR_OTHER, "The program freed what a pool has lent");
     } else if (reply->type == REDIS_REPLY_ERROR) {
-        ceni_redis_line_lose(line, REDIS_ERR_OTHER, reply->str);
+        ceni_redis_channel_lose(line, REDIS_ERR_OTHER, reply->str);
     } else if (!(context->c.flags & (REDIS_SUBSCRIBED | REDIS_MONITORING))) {
-        ceni_redis_line_lose(line, REDIS_ERR_PROTOCOL, "A reply to no question");
+        ceni_redis_channel_lose(line, REDIS_ERR_PROTOCOL, "A reply to no question");
     }
     context->c.reader->fn->freeObject(reply);
     return !line->is_lost;
@@ -145,33 +146,33 @@ static bool deliver(ceni_redis_line *line, redisReply *reply)
 
 /* ---- Bytes --------------------------------------------------------------------------------------------- */
 
-void ceni_redis_line_receive(ceni_redis_line *line)
+void ceni_redis_channel_receive(ceni_redis_channel *line)
 {
     redisContext *context = &line->context->c;
     void *reply = NULL;
     if (line->is_lost) return;
     if (redisBufferRead(context) != REDIS_OK) {
-        ceni_redis_line_lose(line, REDIS_ERR_IO, "The connection is lost");
+        ceni_redis_channel_lose(line, REDIS_ERR_IO, "The connection is lost");
         return;
     }
     while (redisGetReplyFromReader(context, &reply) == REDIS_OK && reply)
         if (!deliver(line, reply)) return;
-    if (context->err) ceni_redis_line_lose(line, context->err, context->errstr);
+    if (context->err) ceni_redis_channel_lose(line, context->err, context->errstr);
 }
 
-static void await_room(ceni_redis_line *line)
+static void await_room(ceni_redis_channel *line)
 {
     /* A descriptor is watched once at a time, and the first one is for reading. */
     if (line->is_awaiting_room) return;
     if (line->second < 0) line->second = fcntl(line->fd, F_DUPFD_CLOEXEC, 0);
     if (line->second >= 0)
-        line->is_awaiting_room = ceni_redis_line_watch(line, &line->writing, line->second, CEN_WRITABLE, CEN_NEVER);
+        line->is_awaiting_room = ceni_redis_channel_watch(line, &line->writing, line->second, CEN_WRITABLE, CEN_NEVER);
     if (!line->is_awaiting_room) shutdown(line->fd, SHUT_RDWR);
 }
 
 /* What cannot be sent because the server is gone is not told here, where a holder is in the middle of a call: whoever reads
  * finds out, after the last words that may still be there. */
-void ceni_redis_line_flush(ceni_redis_line *line)
+void ceni_redis_channel_flush(ceni_redis_channel *line)
 {
     redisContext *context = &line->context->c;
     if (!line->is_connected || line->is_corked || line->is_lost) return;
@@ -190,15 +191,15 @@ void ceni_redis_line_flush(ceni_redis_line *line)
     }
 }
 
-void ceni_redis_line_on_writing(cen_watch *watch, unsigned events)
+void ceni_redis_channel_on_writing(cen_watch *watch, unsigned events)
 {
-    ceni_redis_line *line = watch->argument;
+    ceni_redis_channel *line = watch->argument;
     (void)events;
     pthread_mutex_lock(&line->lock);
     line->is_awaiting_room = false;
-    ceni_redis_line_flush(line);
+    ceni_redis_channel_flush(line);
     pthread_mutex_unlock(&line->lock);
-    ceni_redis_line_drop(line);
+    ceni_redis_channel_drop(line);
 }
 
 /* ---- hiredis' side ------------------------------------------------------------------------------------- */
@@ -206,21 +207,21 @@ void ceni_redis_line_on_writing(cen_watch *watch, unsigned events)
 /* hiredis calls it for every command. One that comes neither from the driver nor through cenote was given directly. */
 static void add_write(void *argument)
 {
-    ceni_redis_line *line = argument;
+    ceni_redis_channel *line = argument;
     pthread_mutex_lock(&line->lock);
     if (!line->is_sending && !line->ledger.is_quiet) ceni_redis_ledger_used_directly(&line->ledger);
-    ceni_redis_line_flush(line);
+    ceni_redis_channel_flush(line);
     pthread_mutex_unlock(&line->lock);
 }
 
-ceni_redis_line *ceni_redis_line_of(const redisAsyncContext *context)
+ceni_redis_channel *ceni_redis_channel_of(const redisAsyncContext *context)
 {
     return context->ev.addWrite == add_write ? context->ev.data : NULL;
 }
 
-ceni_redis_line *ceni_redis_line_new(ceni_redis_server *pool, redisAsyncContext *context)
+ceni_redis_channel *ceni_redis_channel_new(ceni_redis_server *pool, redisAsyncContext *context)
 {
-    ceni_redis_line *line = calloc(1, sizeof *line);
+    ceni_redis_channel *line = calloc(1, sizeof *line);
     pthread_mutexattr_t kind;
     if (!line) {
         redisAsyncFree(context);
@@ -232,7 +233,7 @@ ceni_redis_line *ceni_redis_line_new(ceni_redis_server *pool, redisAsyncContext 
     line->second = -1;
     line->holds = 1;
     line->reading.argument = line->writing.argument = line->timing.argument = line;
-    line->writing.ready = ceni_redis_line_on_writing;
+    line->writing.ready = ceni_redis_channel_on_writing;
     pthread_mutexattr_init(&kind);
     pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&line->lock, &kind);
@@ -245,10 +246,10 @@ ceni_redis_line *ceni_redis_line_new(ceni_redis_server *pool, redisAsyncContext 
     return line;
 }
 
-int ceni_redis_line_send(redisAsyncContext *context, redisCallbackFn *done, void *argument, const char *bytes,
-                         size_t size)
+int ceni_redis_channel_send(redisAsyncContext *context, redisCallbackFn *done, void *argument, const char *bytes,
+                            size_t size)
 {
-    ceni_redis_line *line = ceni_redis_line_of(context);
+    ceni_redis_channel *line = ceni_redis_channel_of(context);
     if (!line) return redisAsyncFormattedCommand(context, done, argument, bytes, size);
     ceni_redis_effect effect = ceni_redis_effect_of(bytes, size, line->ledger.database);
     if (effect == CENI_REDIS_STREAM || effect == CENI_REDIS_SILENCE) return REDIS_ERR;
