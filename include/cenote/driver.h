@@ -164,6 +164,12 @@ typedef struct cen_driver_calls {
     /* The text of each error has its code in the words that people know, "SQLSTATE 28P01". The pool's texts then leave the
      * number out. */
     bool says_codes;
+
+    /* Return a number by which people know the object at its server, such as the pid of PostgreSQL's backend. It is shown after
+     * `identity_prefix`: "pid 4711", ":51234". 0: there is none. Called once, when the object has been opened or adopted, on
+     * the thread that did it; must not wait. NULL: objects have no identity. */
+    uint64_t (*identify)(void *argument, void *object);
+    const char *identity_prefix; /* a text that lives as long as the calls; NULL: none */
 } cen_driver_calls;
 
 typedef struct cen_driver {

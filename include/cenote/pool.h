@@ -653,6 +653,7 @@ typedef struct cen_object_view {
     bool is_exact; /* ... exactly: with options.exact_times, or it is one of those in 64 whose time is taken */
     uint32_t backtrace_count;           /* with options.backtraces: ... */
     void *backtrace[CEN_BACKTRACE_MAX]; /* ... return addresses of the calls that led to the take, innermost first */
+    uint64_t identity;                  /* what the driver's `identify` returned; 0: none */
 } cen_object_view;
 
 /* Call `visit` for every object that exists, in any state, in the order of indexes, orphans last. An object exists from the

@@ -140,9 +140,17 @@ static cen_condition check(void *argument, void *object)
 
 /* ---- The driver --------------------------------------------------------------------------------- */
 
+/* As SHOW PROCESSLIST and KILL have it. */
+static uint64_t identify(void *unused, void *object)
+{
+    (void)unused;
+    return mysql_thread_id(&((ceni_mariadb_connection *)object)->mysql);
+}
+
 #define COMMON(prepares) \
     .size = sizeof(cen_driver_calls), .check_only_reads = true, .prepare = (prepares), .fini = fini, .check = check, \
-    .interrupt = ceni_mariadb_interrupt, .abandon = ceni_mariadb_abandon, .system = "mariadb"
+    .interrupt = ceni_mariadb_interrupt, .abandon = ceni_mariadb_abandon, .system = "mariadb", .identify = identify, \
+    .identity_prefix = "id "
 #define BLOCKING \
     .blocks = true, .open = open_connection, .close = close_connection, .test = test, .reset = reset, \
     .cancel_all = ceni_mariadb_cancel_all

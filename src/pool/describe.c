@@ -144,13 +144,17 @@ static void describe_trace(const cen_description_writer *s, const cen_object_vie
     s->end(s->argument);
 }
 
-static void describe_holder(const cen_description_writer *s, const cen_object_view *h)
+static void describe_holder(const cen_description_writer *s, const cen_object_view *h, const char *prefix)
 {
     char object[HOLDER_ROOM];
     snprintf(object, sizeof object, "0x%llx", (unsigned long long)(uintptr_t)h->object);
     s->item(s->argument);
     s->number(s->argument, "index", h->index);
     s->text(s->argument, "object", object);
+    if (h->identity) {
+        snprintf(object, sizeof object, "%.40s%llu", prefix ? prefix : "", (unsigned long long)h->identity);
+        s->text(s->argument, "identity", object);
+    }
     describe_whose(s, h->holder);
     s->text(s->argument, "where", h->where);
     s->number(s->argument, "held_ns", h->held_ns);
@@ -184,7 +188,7 @@ static void describe_holders(const cen_description_writer *s, cen_pool *pool, si
     s->list(s->argument, "holders");
     for (size_t i = 0; i < shown; i++) {
         cen_object_view h;
-        if (is_held(pool, all[i].index, &h)) describe_holder(s, &h);
+        if (is_held(pool, all[i].index, &h)) describe_holder(s, &h, pool->calls.identity_prefix);
     }
     s->end(s->argument);
     if (count > shown) s->number(s->argument, "holders_more", (int64_t)(count - shown));

@@ -324,6 +324,12 @@ static bool read_holder(const cen_pool *pool, ceni_slot *slot, uint64_t word, ce
 }
 
 /* A slot that changes hands all the while is shown without its holder. */
+static uint64_t identity_of(cen_pool *pool, uint32_t index)
+{
+    const ceni_chunk *chunk = pool->calls.identify ? ceni_chunk_of(pool, index) : NULL;
+    return chunk ? ceni_load_relaxed(&chunk->identities[index - chunk->first]) : 0; /* for people; carries nothing */
+}
+
 bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_object_view *out)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
@@ -335,6 +341,7 @@ bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_object_view *out)
         *out = (cen_object_view){
             .size = sizeof *out, .index = index, .generation = ceni_word_generation(word), .state = shown_state(state)};
         bool whole = read_holder(pool, slot, word, out);
+        out->identity = identity_of(pool, index);
         bool comes_or_goes =
             state == CENI_SLOT_OPENING || state == CENI_SLOT_CLOSING; /* then the slot may have no object */
         exists = out->object || !comes_or_goes;

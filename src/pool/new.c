@@ -35,7 +35,7 @@ static void configure(cen_pool *pool, const cen_pool_options *o, const cen_drive
     pool->calls = *calls;
     pool->helped = ceni_calls_are_helped(calls);
     pool->allocator = o->allocator;
-    pool->traced = o->backtraces;
+    pool->extras = (ceni_chunk_extras){.traces = o->backtraces, .identities = calls->identify};
     pool->asked = o->runtime;
     pool->on_fork = o->on_fork;
     snprintf(pool->name, sizeof pool->name, "%s", o->name);
@@ -201,7 +201,7 @@ cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out, cen_err
     else status = CEN_OK;
     if (status != CEN_OK) goto undo_pool;
     status = CEN_NO_MEMORY;
-    ceni_chunk *chunk = ceni_chunk_make(o.allocator, 0, o.max, o.backtraces, ceni_setting(&pool->first_generation));
+    ceni_chunk *chunk = ceni_chunk_make(o.allocator, 0, o.max, pool->extras, ceni_setting(&pool->first_generation));
     if (!chunk) goto undo_runtime;
     ceni_pool_furnish(pool, ceni_pool_number(), chunk);
     pool->times = ceni_times_make(o.allocator);

@@ -176,6 +176,17 @@ static cen_status open_failed(const cen_pool *pool, cen_status status, const cen
     return ceni_error_because(error, CEN_CAUSE_OPENING_FAILED, status);
 }
 
+void ceni_place_identify(cen_pool *pool, uint32_t index, void *object)
+{
+    if (!pool->calls.identify) return;
+    ceni_chunk *chunk = ceni_chunk_of(pool, index);
+    ceni_callout callout;
+    ceni_callout_begin(&callout, pool);
+    uint64_t identity = pool->calls.identify(pool->driver.argument, object);
+    ceni_callout_end(&callout);
+    ceni_store_relaxed(&chunk->identities[index - chunk->first], identity); /* for people; carries nothing */
+}
+
 void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_call_outcome *how, cen_error *error)
 {
     cen_error failure;
@@ -186,6 +197,7 @@ void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_call_outc
     if (how->status == CEN_OK) {
         if (ceni_planted(filled_only_when_open)) ceni_map_set(&ceni_chunk_of(pool, index)->filled, index);
         ceni_opening_done(pool, slot, now);
+        ceni_place_identify(pool, index, how->object);
         ceni_store_release(&slot->object, how->object); /* [O3] */
     } else {
         open_failed(pool, how->status, how->said, &failure);

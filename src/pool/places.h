@@ -8,7 +8,7 @@
 /* ---- slots.c: chunks, and which slot is which --------------------------------- */
 
 /* Makes room for `count` slots beginning with index `first`; their leases begin after `generation`. NULL without memory. */
-ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces,
+ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, ceni_chunk_extras with,
                             uint64_t generation);
 void ceni_chunk_free(ceni_chunk *chunk, const cen_allocator *allocator);
 void ceni_chunk_publish_locked(cen_pool *pool, ceni_chunk *chunk);
@@ -117,6 +117,9 @@ cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error);
 
 /* The two halves of it: the call, and what is noted of its outcome. */
 cen_status ceni_place_call_open(cen_pool *pool, uint32_t index, void **object, cen_error *error);
+/* Notes by what number people know the object, if the driver says. The slot is the caller's; no lock is held. */
+void ceni_place_identify(cen_pool *pool, uint32_t index, void *object);
+
 void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_call_outcome *how, cen_error *error);
 
 /* The place is OPENING no more, but not EMPTY: the gate may admit another now, so it ends in the pump. */

@@ -17,6 +17,11 @@
 #include "runtime/runtime.h"
 
 /* Slots that were made together, in one piece of memory with this. They never move. */
+/* What chunks have beside their slots: room for backtraces (options.backtraces), for identities (the driver's identify). */
+typedef struct ceni_chunk_extras {
+    bool traces, identities;
+} ceni_chunk_extras;
+
 typedef struct ceni_chunk {
     /* fixed before it is published */
     uint32_t first, count; /* indexes */
@@ -28,8 +33,10 @@ typedef struct ceni_chunk {
     uint64_t *seen_filled; /* likewise: level 0 of `filled` between the two */
     /* under the lock: blocks of slots with one that was not EMPTY since the block was given back; bits */
     uint64_t *used;
-    uint64_t floor;            /* under the lock: the generation before the first lease of a slot whose word is 0 */
-    _Atomic uint64_t *traces;  /* CENI_TRACE_ROOM for each slot, by its holder; NULL: the pool notes none */
+    uint64_t floor;           /* under the lock: the generation before the first lease of a slot whose word is 0 */
+    _Atomic uint64_t *traces; /* CENI_TRACE_ROOM for each slot, by its holder; NULL: the pool notes none */
+    _Atomic uint64_t
+        *identities; /* of objects, by the driver; written by a slot's only holder, read by any thread; NULL: none */
     struct ceni_chunk *former; /* of those that forks have left behind: the next */
     size_t bytes, align;
     bool gives_back; /* pages of it may be given back: they are from the process-wide allocator */
@@ -172,8 +179,8 @@ struct cen_pool {
     _Atomic bool lent;                 /* to a pool */
     /* fixed before start, or before the epoch was written */
     uint32_t base_count; /* slots of the first chunk: in a pool that never grew, all */
-    bool traced;         /* options.backtraces */
-    cen_runtime *asked;  /* options.runtime */
+    ceni_chunk_extras extras;
+    cen_runtime *asked; /* options.runtime */
     cen_fork_policy on_fork;
     bool renews;            /* the child of a fork makes it anew */
     bool helped;            /* the driver blocks, or is done later: helpers open, reset, test and close, or begin to */

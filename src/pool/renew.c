@@ -71,7 +71,7 @@ void ceni_renew_forget(cen_pool *pool)
 static cen_status gather(cen_pool *pool, parts *out)
 {
     const cen_pool_options *options = ceni_settings_kept(pool);
-    out->chunk = ceni_chunk_make(pool->allocator, 0, options->max, pool->traced, ceni_setting(&pool->first_generation));
+    out->chunk = ceni_chunk_make(pool->allocator, 0, options->max, pool->extras, ceni_setting(&pool->first_generation));
     if (!out->chunk) return CEN_NO_MEMORY;
     out->runtime = NULL;
     cen_status status = ceni_keeper_is_needed(pool, options) ? ceni_runtime_join(NULL, &out->runtime) : CEN_OK;

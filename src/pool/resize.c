@@ -44,7 +44,7 @@ static cen_status set_max(cen_pool *pool, uint32_t max, const cen_pool_options *
     uint32_t places = ceni_place_count(pool);
     uint64_t first = ceni_setting(&pool->first_generation);
     ceni_chunk *chunk =
-        places < max ? ceni_chunk_make(pool->allocator, places, chunk_size(places, max), pool->traced, first) : NULL;
+        places < max ? ceni_chunk_make(pool->allocator, places, chunk_size(places, max), pool->extras, first) : NULL;
     if (places < max && !chunk) return CEN_NO_MEMORY;
     ceni_followup call = {.more = false};
     cen_status status = CEN_OK;

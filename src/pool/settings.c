@@ -114,7 +114,7 @@ static void fill_opening(report *r, cen_pool_options *o, bool blocks)
         complain(r, "backoff_initial_ns", o->backoff_initial_ns, "more than backoff_max_ns");
     if (o->backoff_initial_ns > o->backoff_max_ns) o->backoff_max_ns = o->backoff_initial_ns;
     limit_or(r, "breaker_failures", &o->breaker_failures, 5);
-    long_or(r, "breaker_wait_ns", &o->breaker_wait_ns, 5 * SECOND);
+    time_or(r, "breaker_wait_ns", &o->breaker_wait_ns, 5 * SECOND);
 }
 
 static void fill_life(report *r, cen_pool_options *o, bool blocks)
@@ -291,7 +291,7 @@ static const char *fixed_that_differs(const cen_pool *pool, const cen_pool_optio
     if (o->runtime != pool->asked) return "runtime";
     if (o->allocator != pool->allocator) return "allocator";
     if (o->on_fork != pool->on_fork) return "on_fork";
-    if (o->backtraces != pool->traced) return "backtraces";
+    if (o->backtraces != pool->extras.traces) return "backtraces";
     return strncmp(o->name, pool->name, CENI_POOL_NAME - 1) != 0 ? "name" : NULL;
 }
 

@@ -38,25 +38,26 @@ static size_t rounded(size_t bytes, size_t align)
 
 /* Where the parts of a chunk begin. The slots are first. In a large chunk each part has pages of its own. */
 typedef struct layout {
-    size_t align, seen, traces, chunk, maps, words, bytes;
+    size_t align, seen, traces, identities, chunk, maps, words, bytes;
 } layout;
 
-static layout lay_out(uint32_t count, bool traces)
+static layout lay_out(uint32_t count, ceni_chunk_extras with)
 {
     layout l = {.align = count > LARGE ? PAGE : CENI_CACHE_LINE, .words = ceni_map_words(count)};
     size_t blocks = (count + CENI_BLOCK - 1) / CENI_BLOCK;
     l.seen = rounded(count * sizeof(ceni_slot), l.align);
     l.traces = l.seen + rounded(count * sizeof(uint64_t), l.align);
-    l.chunk = l.traces + (traces ? rounded((size_t)count * CENI_TRACE_ROOM * sizeof(uint64_t), l.align) : 0);
+    l.identities = l.traces + (with.traces ? rounded((size_t)count * CENI_TRACE_ROOM * sizeof(uint64_t), l.align) : 0);
+    l.chunk = l.identities + (with.identities ? rounded(count * sizeof(uint64_t), l.align) : 0);
     l.maps = rounded(l.chunk + sizeof(ceni_chunk), sizeof(uint64_t));
     l.bytes = l.maps + (4 * l.words + (blocks + 63) / 64) * sizeof(uint64_t);
     return l;
 }
 
-ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, bool traces,
+ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint32_t count, ceni_chunk_extras with,
                             uint64_t generation)
 {
-    layout l = lay_out(count, traces);
+    layout l = lay_out(count, with);
     char *memory = ceni_alloc_sparse(allocator, l.bytes, l.align);
     if (!memory) return NULL;
     ceni_chunk *chunk = (ceni_chunk *)(void *)(memory + l.chunk);
@@ -74,7 +75,8 @@ ceni_chunk *ceni_chunk_make(const cen_allocator *allocator, uint32_t first, uint
     chunk->seen_filled = (uint64_t *)(void *)(maps + 3 * l.words);
     chunk->used = chunk->seen_filled + l.words;
     chunk->seen = (uint64_t *)(void *)(memory + l.seen);
-    chunk->traces = traces ? (_Atomic uint64_t *)(void *)(memory + l.traces) : NULL;
+    chunk->traces = with.traces ? (_Atomic uint64_t *)(void *)(memory + l.traces) : NULL;
+    chunk->identities = with.identities ? (_Atomic uint64_t *)(void *)(memory + l.identities) : NULL;
     ceni_map_fill(&chunk->vacant);
     return chunk;
 }

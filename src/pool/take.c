@@ -621,6 +621,7 @@ cen_status cen_pool_adopt(cen_pool *pool, void *object, cen_error *error)
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t generation = ceni_slot_generation(pool, index);
     ceni_opening_done(pool, slot, ceni_pool_now(pool));
+    ceni_place_identify(pool, index, object);
     ceni_store_release(&slot->object, object); /* [T6] */
     ceni_place_publish_opened(pool, index, generation);
     return CEN_OK;

@@ -68,10 +68,18 @@ static void abandon_connection(void *argument, void *conn)
     PQfinish(conn);
 }
 
+/* The server's process; behind PgBouncer that of its own making. */
+static uint64_t identify(void *unused, void *conn)
+{
+    (void)unused;
+    int pid = PQbackendPID(conn);
+    return pid > 0 ? (uint64_t)pid : 0;
+}
+
 #define SAME \
     .size = sizeof(cen_driver_calls), .close = close_connection, .interrupt = interrupt_connection, \
     .fini = ceni_pq_fini, .check = check_connection, .check_only_reads = true, .abandon = abandon_connection, \
-    .system = "postgresql", .says_codes = true
+    .system = "postgresql", .says_codes = true, .identify = identify, .identity_prefix = "pid "
 #define BLOCKING \
     .blocks = true, .open = ceni_pq_open, .reset = ceni_pq_reset, .test = ceni_pq_test, .cancel_all = ceni_pq_cancel_all
 

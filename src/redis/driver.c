@@ -2,10 +2,12 @@
 /* Driver values, the options, and what is made of them for each pool. */
 #include "redis/redis.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* ---- Options ------------------------------------------------------------------------------------------- */
@@ -126,12 +128,35 @@ static cen_status prepare_url(void *argument, void **state, cen_error *error)
     return prepare_with(&options, state, error);
 }
 
+/* Our port, as CLIENT LIST shows it; a Unix socket has none. */
+static uint64_t port_of(int fd)
+{
+    struct sockaddr_storage at;
+    socklen_t size = sizeof at;
+    if (fd < 0 || getsockname(fd, (struct sockaddr *)&at, &size) != 0) return 0;
+    if (at.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)(void *)&at)->sin_port);
+    return at.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)(void *)&at)->sin6_port) : 0;
+}
+
+static uint64_t identify(void *unused, void *object)
+{
+    (void)unused;
+    return port_of(((redisContext *)object)->fd);
+}
+
+static uint64_t identify_later(void *unused, void *object)
+{
+    (void)unused;
+    return port_of(((redisAsyncContext *)object)->c.fd);
+}
+
 #define BLOCKING_CALLS(prepares) \
     { \
         .size = sizeof(cen_driver_calls), .blocks = true, .prepare = (prepares), .fini = ceni_redis_fini, \
         .open = ceni_redis_open, .close = ceni_redis_close, .interrupt = ceni_redis_interrupt, \
         .check = ceni_redis_check, .check_only_reads = true, .reset = ceni_redis_reset, .test = ceni_redis_test, \
-        .abandon = ceni_redis_abandon, .cancel_all = ceni_redis_cancel_all, .system = "redis", \
+        .abandon = ceni_redis_abandon, .cancel_all = ceni_redis_cancel_all, .system = "redis", .identify = identify, \
+        .identity_prefix = ":", \
     }
 
 static const cen_driver_calls blocking_url = BLOCKING_CALLS(prepare_url), blocking_with = BLOCKING_CALLS(prepare_with);
@@ -139,6 +164,8 @@ static const cen_driver_calls blocking_url = BLOCKING_CALLS(prepare_url), blocki
 static const cen_driver_calls later_with = {
     .size = sizeof later_with,
     .system = "redis",
+    .identify = identify_later,
+    .identity_prefix = ":",
     .prepare = prepare_with,
     .fini = ceni_redis_fini,
     .open_async = ceni_redis_later_open,

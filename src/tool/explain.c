@@ -57,10 +57,11 @@ static void print_trace(json_t *holder)
 static void print_holder(const model_holder *h, bool traced)
 {
     char line[VIEW_ROOM], age[WORDS_ROOM], whose[160];
-    snprintf(line, sizeof line, "object %lld, %s%s, %s%s, taken at %s", (long long)h->index,
-             h->exact ? "" : "at least ", words_duration(age, h->held_ns),
-             model_holder_words(h, "by nobody known", whose, sizeof whose), h->detached ? ", detached" : "",
-             *h->where ? h->where : "a place that is not known");
+    const char *identity = model_text(h->item, "identity");
+    snprintf(line, sizeof line, "object %lld%s%s%s, %s%s, %s%s, taken at %s", (long long)h->index,
+             *identity ? " (" : "", identity, *identity ? ")" : "", h->exact ? "" : "at least ",
+             words_duration(age, h->held_ns), model_holder_words(h, "by nobody known", whose, sizeof whose),
+             h->detached ? ", detached" : "", *h->where ? h->where : "a place that is not known");
     print_lines(line, 4);
     if (traced) print_trace(h->item);
 }

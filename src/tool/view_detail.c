@@ -173,7 +173,8 @@ static void say_holder(view_page *page, const model_holder *h)
              h->detached ? ", detached" : "");
     view_say(page, STYLE_PLAIN, "for %s%s", h->exact ? "" : "at least ", words_duration(text, h->held_ns));
     view_say(page, STYLE_ACCENT, "taken at %s", *h->where ? h->where : "a place that is not known");
-    view_say(page, STYLE_PLAIN, "object %s", model_text(h->item, "object"));
+    const char *identity = model_text(h->item, "identity");
+    view_say(page, STYLE_PLAIN, "object %s", *identity ? identity : model_text(h->item, "object"));
     if (h->revoked) view_say(page, STYLE_BAD, "It was revoked, and has not come back.");
     view_say(page, STYLE_DIM, "%s", "");
     if (json_array_size(trace) == 0)

@@ -48,6 +48,19 @@ static cen_mariadb_cache cache(MYSQL *mysql)
 
 /* ---- Settings ------------------------------------------------------------------------ */
 
+TEST(a_connection_is_shown_by_the_servers_number_of_it)
+{
+    cen_pool *pool = pool_of(cen_mariadb(server_url(mariadb)), 1);
+    cen_lease lease = take(pool);
+    cen_object_view view = CEN_SIZED(cen_object_view);
+    size_t count;
+    expect_equal(cen_pool_holders(pool, &view, 1, &count), CEN_OK);
+    expect_equal(count, 1);
+    expect_equal(view.identity, number(lease.object, "select connection_id()"));
+    expect_equal(cen_pool_give(&lease), CEN_OK);
+    end_pool(pool);
+}
+
 TEST(a_session_has_the_documented_defaults)
 {
     cen_pool *pool = pool_of(cen_mariadb(server_url(mariadb)), 1);

@@ -146,6 +146,19 @@ TEST(statements_that_change_the_session_are_recognised)
 
 /* ---- By cen_pq_run -------------------------------------------------------------------------------------- */
 
+TEST_BOTH_WAYS(a_connection_is_shown_by_the_pid_of_its_backend)
+{
+    cen_pool *pool = pool_of(later, (cen_pq_options){.role = CEN_PQ_ANY});
+    cen_lease lease = place_take(pool);
+    cen_object_view view = CEN_SIZED(cen_object_view);
+    size_t count;
+    expect_equal(cen_pool_holders(pool, &view, 1, &count), CEN_OK);
+    expect_equal(count, 1);
+    expect_equal(view.identity, PQbackendPID(lease.object));
+    expect_equal(cen_pool_give(&lease), CEN_OK);
+    place_close(pool);
+}
+
 TEST_BOTH_WAYS(a_setting_of_one_holder_does_not_reach_the_next)
 {
     cen_pool *pool = pool_of(later, (cen_pq_options){.setup = "set statement_timeout = '77s'"});

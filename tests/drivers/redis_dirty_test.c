@@ -128,6 +128,24 @@ static cen_pool *pool_of(cen_redis_reset_policy reset)
 
 #define COUNT(rows) (sizeof(rows) / sizeof(rows)[0])
 
+/* The server's line of the connection has addr=127.0.0.1:PORT. */
+TEST(a_connection_is_shown_by_its_port)
+{
+    cen_pool *pool = pool_of(CEN_REDIS_RESET_DIRECT);
+    cen_lease lease = place_take(pool);
+    cen_object_view view = CEN_SIZED(cen_object_view);
+    size_t count;
+    expect_equal(cen_pool_holders(pool, &view, 1, &count), CEN_OK);
+    expect_equal(count, 1);
+    char address[40];
+    snprintf(address, sizeof address, ":%d ", (int)view.identity);
+    redisReply *info = redisCommand(lease.object, "CLIENT INFO");
+    expect(view.identity > 0 && info && info->type == REDIS_REPLY_STRING && strstr(info->str, address));
+    freeReplyObject(info);
+    expect_equal(cen_pool_give(&lease), CEN_OK);
+    place_close(pool);
+}
+
 TEST(what_a_command_leaves_behind_is_known_from_its_name_and_reply)
 {
     cen_pool *pool = pool_of(CEN_REDIS_RESET_DIRECT);

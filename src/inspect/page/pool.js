@@ -42,9 +42,9 @@ function summary(component) {
         .join(' · ');
 }
 
-// What a holder has: its slot. The object's address, which /api/components has, tells nobody anything.
-function objectText({ index }) {
-    return `#${index}`;
+// What a holder has: as its server knows it, or else its slot. The object's address, which /api/components has, tells nobody anything.
+function objectText({ identity, index }) {
+    return identity ?? `#${index}`;
 }
 
 // ---- Card ------------------------------------------------------------------------------------

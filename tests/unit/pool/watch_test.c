@@ -154,6 +154,35 @@ TEST(the_description_has_the_last_error_and_how_long_ago_it_was)
     end_life(&s, pool);
 }
 
+static uint64_t identify(void *unused, void *object)
+{
+    (void)unused;
+    return 4700 + (uint64_t)(uintptr_t)object;
+}
+
+TEST(an_object_is_described_by_what_its_server_knows_it_as)
+{
+    workshop shop = {0};
+    cen_driver_calls calls = workshop_calls;
+    calls.identify = identify;
+    calls.identity_prefix = "pid ";
+    cen_pool *pool = make_pool(.name = "named", .max = 2, .driver = {&calls, &shop});
+    cen_lease opened = take_now(pool), adopted;
+    expect_equal(cen_pool_adopt(pool, (void *)77, NULL), CEN_OK);
+    adopted = take_now(pool);
+    draw_pool(pool, &d, 10);
+    expect_drawn(&d, " object=\"0x1\" identity=\"pid 4701\" ");
+    expect_drawn(&d, " object=\"0x4d\" identity=\"pid 4777\" ");
+    expect_equal(cen_pool_discard(&opened), CEN_OK);
+    opened = take_now(pool); /* another object in the same slot */
+    draw_pool(pool, &d, 10);
+    expect_drawn(&d, "identity=\"pid 4702\" ");
+    expect_not_drawn(&d, "pid 4701");
+    give_back(&opened);
+    give_back(&adopted);
+    free_pool(pool);
+}
+
 TEST(holders_are_described_oldest_first_and_those_beyond_most_are_counted)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "held", .max = 4, .exact_times = true), 4);
