@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One shop and one page for the tests of all chapters, and how they find their way in it.
-import { HANG_MS, Shop, TOKEN, Watch, launch, until } from './stage.mjs';
+import { HANG_MS, STALE_SOCKET, Shop, TOKEN, Watch, launch, until } from './stage.mjs';
 
 const WIDE = { width: 1280, height: 900 };
 
@@ -14,8 +14,18 @@ export async function open(options = {}, hash = '#/', address = shop.address) {
     const context = await browser.newContext({ viewport: WIDE, colorScheme: 'light', ...options });
     context.setDefaultTimeout(HANG_MS);
     const page = watch.over(await context.newPage());
-    await page.goto(address + (hash.startsWith('#') ? `?token=${TOKEN}` : '') + hash);
+    await visit(page, address + (hash.startsWith('#') ? `?token=${TOKEN}` : '') + hash);
     return page;
+}
+
+// A stale socket is the browser's affair: whoever sits before it presses reload, once for each that it had.
+async function visit(page, address, stale = 3) {
+    try {
+        await page.goto(address);
+    } catch (error) {
+        if (stale === 0 || !STALE_SOCKET.test(error.message)) throw error;
+        await visit(page, address, stale - 1);
+    }
 }
 
 export const page = await open();

@@ -114,6 +114,10 @@ export function launch() {
     return chromium.launch({ executablePath: process.env.CENOTE_CHROMIUM, args: flags });
 }
 
+// The browser opens sockets in advance. If it is held up for a second the server, which has places for few, has ended one that was
+// silent, and the browser shows that instead of opening another.
+export const STALE_SOCKET = /ERR_SOCKET_NOT_CONNECTED/;
+
 // Everything that a page must not do is noted here, unless it was announced.
 export class Watch {
     constructor() {
@@ -141,6 +145,7 @@ export class Watch {
         const givenUp = (request) => performance.now() - this.began.get(request) > 4500;
         page.on('requestfailed', (request) => {
             const why = request.failure()?.errorText;
+            if (request.isNavigationRequest() && STALE_SOCKET.test(why)) return;
             if (why !== 'net::ERR_ABORTED' || !givenUp(request)) note(`failed: ${request.url()} ${why}`);
         });
         page.on('response', (response) => {
