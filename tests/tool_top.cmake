@@ -2,7 +2,8 @@
 # Of watching a process: what needs none, and then top in a terminal (tmux), explain, metrics, events and page beside examples/inspected.
 set(tool_watching ${CMAKE_SOURCE_DIR}/src/tool)
 cenote_test(tool/top_model_test.c REAL ${tool_watching}/address.c ${tool_watching}/place.c ${tool_watching}/explain_advice.c ${tool_watching}/model.c
-            ${tool_watching}/model_tree.c ${tool_watching}/view.c ${tool_watching}/view_panes.c ${tool_watching}/view_text.c)
+            ${tool_watching}/model_tree.c ${tool_watching}/view.c ${tool_watching}/view_panes.c ${tool_watching}/view_text.c
+            ${tool_watching}/view_detail.c ${tool_watching}/view_history.c ${tool_watching}/words.c)
 target_compile_definitions(tool-top_model_test PRIVATE _GNU_SOURCE)
 target_include_directories(tool-top_model_test PRIVATE ${CENOTE_JANSSON_INCLUDE})
 target_link_libraries(tool-top_model_test PRIVATE ${CENOTE_JANSSON_LIBRARY})

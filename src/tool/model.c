@@ -323,6 +323,23 @@ model *model_new(json_t *before, json_t *after)
     return NULL;
 }
 
+void model_set_history(model *self, json_t *history)
+{
+    json_t *entry;
+    size_t i;
+    if (!self || !history) return;
+    json_decref(self->history);
+    self->history = json_incref(history);
+    json_array_foreach(json_object_get(history, "components"), i, entry)
+    {
+        for (size_t p = 0; p < self->pool_count; p++) {
+            if (self->pools[p].number != (uint64_t)model_number(entry, "number")) continue;
+            self->pools[p].history = entry;
+            self->pools[p].now_ns = model_number(history, "now_ns");
+        }
+    }
+}
+
 void model_free(model *self)
 {
     if (!self) return;
@@ -332,5 +349,6 @@ void model_free(model *self)
     free(self->workers);
     free(self->tree);
     json_decref(self->after);
+    json_decref(self->history);
     free(self);
 }

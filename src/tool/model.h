@@ -44,6 +44,8 @@ typedef struct model_pool {
     double timeouts;
     model_spread wait, use, create;
     json_t *component, *description;
+    json_t *history; /* what the process kept of it; NULL: nothing */
+    int64_t now_ns;  /* when the history was told */
 } model_pool;
 
 typedef struct model_holder {
@@ -88,11 +90,13 @@ typedef struct model {
     size_t worker_count;
     model_node *tree; /* supervisors with what they supervise, then routers with their members */
     size_t tree_count;
-    json_t *after;
+    json_t *after, *history;
 } model;
 
 /* NULL: there is no memory, or `after` is no such answer. */
 model *model_new(json_t *before, json_t *after);
+/* Lets pools have what an answer of GET /api/history, or NULL, says of them. */
+void model_set_history(model *self, json_t *history);
 void model_free(model *self);
 
 /* ---- Parts, for those who look at one component ------------------------------------------- */

@@ -58,5 +58,6 @@ list(APPEND tool_sources
   src/tool/top_live.c
   src/tool/view.c
   src/tool/view_detail.c
+  src/tool/view_history.c
   src/tool/view_panes.c
   src/tool/view_text.c)

@@ -13,6 +13,7 @@
 #include "tool/model.h"
 
 enum { EVENTS_MAX = 2000 };
+#define HISTORY_NS (5 * SECOND_NS) /* from one to the next: it is large, and has a sample more every 2.5 s */
 
 struct feed {
     /* set before the thread starts */
@@ -34,7 +35,7 @@ struct feed {
     uint64_t next_events;
     json_t *process; /* that was there last */
     double cpu_seconds;
-    int64_t cpu_at;
+    int64_t cpu_at, history_at;
 };
 
 static int64_t now_ns(void)
@@ -48,6 +49,7 @@ void feed_look_free(feed_look *look)
 {
     json_decref(look->process);
     json_decref(look->components);
+    json_decref(look->history);
     json_decref(look->events);
     memset(look, 0, sizeof *look);
 }
@@ -126,18 +128,29 @@ bool feed_is_same(json_t *process, json_t *other)
            apart < 5 * SECOND_NS;
 }
 
+/* A process of an earlier version has none. */
+static void ask_history(feed *self, feed_look *out)
+{
+    int64_t now = now_ns();
+    cen_error ignored;
+    if (self->history_at && now - self->history_at < HISTORY_NS) return;
+    if (client_get(self->client, "/api/history", &out->history, &ignored) != CEN_OK) out->history = NULL;
+    self->history_at = now;
+}
+
 static void look(feed *self, feed_look *out)
 {
     if (feed_look_once(self->client, &self->next_events, out) != CEN_OK) return;
     if (self->process && !feed_is_same(self->process, out->process)) { /* it has events of its own */
         feed_look_free(out);
         self->next_events = 0;
-        self->cpu_at = 0;
+        self->cpu_at = self->history_at = 0;
         if (feed_look_once(self->client, &self->next_events, out) != CEN_OK) return;
     }
     json_decref(self->process);
     self->process = json_deep_copy(out->process);
     out->cpu = measure_cpu(self);
+    ask_history(self, out);
 }
 
 /* ---- The box --------------------------------------------------------------------------------- */
@@ -152,6 +165,7 @@ static void put(feed *self, feed_look *look)
         json_decref(look->events);
         look->events = events;
         look->missed += self->box.missed;
+        if (!look->history) look->history = json_incref(self->box.history);
         if (self->box.told && !look->told) {
             look->told = true;
             look->answer = self->box.answer;

@@ -3,7 +3,8 @@
  * The thread that asks the process, so that the screen never waits for it: it looks every interval, and puts what it finds into
  * a box of one, from which the screen takes it.
  *
- * A look is three questions (process, components, events), one after the other. Whoever takes a look owns it.
+ * A look is three questions (process, components, events), one after the other, and every five seconds a fourth (history).
+ * Whoever takes a look owns it.
  *
  * Threads: the box and the wishes are under one lock; the client is the thread's own. feed_fd is readable when there is
  * something in the box.
@@ -22,6 +23,7 @@ typedef struct feed feed;
 typedef struct feed_look {
     cen_error error;              /* status OK: the process answered */
     json_t *process, *components; /* NULL unless it did */
+    json_t *history;              /* GET /api/history, every few looks; NULL: none new */
     json_t *events;               /* an array of those since the last look that was taken; never NULL */
     uint64_t missed;              /* events that were overwritten before they could be read */
     double cpu;                   /* processors in use by the process; below 0: not known */

@@ -26,6 +26,7 @@ void live_end(live *self)
     json_decref(self->before);
     json_decref(self->after);
     json_decref(self->events);
+    json_decref(self->history);
 }
 
 void live_message(live *self, live_tone tone, const char *format, ...)
@@ -45,7 +46,8 @@ void live_message(live *self, live_tone tone, const char *format, ...)
 static void forget(live *self)
 {
     json_decref(self->after);
-    self->after = NULL;
+    json_decref(self->history);
+    self->after = self->history = NULL;
     json_array_clear(self->events);
     live_message(self, TONE_BAD, "Another process is there now.");
 }
@@ -70,6 +72,10 @@ static void keep_look(live *self, feed_look *look)
     json_decref(self->process);
     self->process = json_incref(look->process);
     self->cpu = look->cpu;
+    if (look->history) {
+        json_decref(self->history);
+        self->history = json_incref(look->history);
+    }
     if (self->frozen) return; /* what is on the screen stays; the events are kept for later */
     json_decref(self->before);
     self->before = self->after;
@@ -77,6 +83,7 @@ static void keep_look(live *self, feed_look *look)
     view_table_free(&self->table); /* it has rows of the model */
     model_free(self->model);
     self->model = model_new(self->before, self->after);
+    model_set_history(self->model, self->history);
 }
 
 static void tell_answer(live *self, const feed_look *look)

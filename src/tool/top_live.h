@@ -32,7 +32,7 @@ typedef struct live {
     int64_t interval_ns;
     bool quits, frozen;
     /* what was found */
-    json_t *process, *before, *after, *events;
+    json_t *process, *before, *after, *events, *history;
     uint64_t missed; /* events */
     double cpu;
     model *model; /* of before and after; NULL: nothing yet */

@@ -153,6 +153,9 @@ __attribute__((format(printf, 3, 4))) void view_say(view_page *page, view_style 
 /* Breaks long text into lines of at most so many columns. */
 void view_say_text(view_page *page, view_style style, const char *text, unsigned columns);
 
+/* What the process kept of a pool: lines of half a minute each; none if `entry`, of GET /api/history, is NULL or empty. */
+void view_say_history(view_page *page, json_t *entry, int64_t now_ns);
+
 /* All that is known of the row of a pane. */
 view_page view_detail(view_pane pane, const view_row *row, unsigned columns);
 

@@ -160,6 +160,7 @@ static void say_pool(view_page *page, const model_pool *p, unsigned columns)
     say_spread(page, "wait", &p->wait);
     say_spread(page, "use", &p->use);
     say_spread(page, "create", &p->create);
+    view_say_history(page, p->history, p->now_ns);
     say_settings(page, p->description, columns);
 }
 

@@ -8,7 +8,15 @@
 #include "tool/address.h"
 #include "tool/explain_advice.h"
 #include "tool/model.h"
+#include "tool/terminal.h"
 #include "tool/view.h"
+
+/* There is no terminal here: tables of words.c, of which none is printed, would have no colours. */
+const char *terminal_ink(FILE *stream, ink wanted)
+{
+    (void)stream, (void)wanted;
+    return "";
+}
 
 /* JSON, with ' for its quotes. */
 static json_t *parse(const char *text)
@@ -476,4 +484,52 @@ TEST(what_is_no_address_is_refused_with_a_sentence)
             test_fail(__FILE__, __LINE__, "\"%s\" was taken for an address", text);
         expect(strlen(error.text) > 15 && error.text[strlen(error.text) - 1] == '.');
     }
+}
+
+/* ---- What led here ------------------------------------------------------------------------- */
+
+/* Samples: when, held, waiting, taken, timed out, and the percentiles of waits. */
+static const char *const kept =
+    "{'now_ns': 400000000000, 'components': [{'number': 9, 'metrics': [], 'timings': [], 'samples': [[1]]},"
+    " {'number': 1, 'metrics': ['held', 'waiting', 'taken', 'timed_out'], 'timings': ['use', 'wait'], 'samples': ["
+    "  [90000000000, 9, 9, 10, 0, null, null, null, null, null, null, null, null]," /* more than five minutes ago */
+    "  [341000000000, 1, 0, 1000, 5, 1, 1, 1, 1, 7, 8, 2000000, 9],"                /* 59 s ago */
+    "  [351000000000, 4, 2, 1500, 5, 1, 1, 1, 1, 7, 8, 3000000, 9],"
+    "  [371000000000, 3, 7, 3500, 8, 1, 1, 1, 1, null, null, null, null],"
+    "  [391000000000, 2, 6, 5500, 8, 1, 1, 1, 1, 7, 8, 1000000, 9]]}]}";
+
+static bool has_line(const view_page *page, const char *words)
+{
+    char wanted[200], line[200];
+    for (size_t i = 0; i < page->count; i++) {
+        size_t length = 0;
+        for (const char *at = page->lines[i]; *at && length < sizeof line - 1; at++) /* runs of blanks as one */
+            if (*at != ' ' || (length > 0 && line[length - 1] != ' ')) line[length++] = *at;
+        line[length] = '\0';
+        snprintf(wanted, sizeof wanted, "%s", words);
+        if (strcmp(line, wanted) == 0) return true;
+    }
+    return false;
+}
+
+TEST(what_a_process_kept_of_a_pool_is_shown_by_half_minutes)
+{
+    json_t *after = parse(earlier), *history = parse(kept);
+    model *m = model_new(NULL, after);
+    model_set_history(m, NULL);
+    expect(m->pools[0].number == 1 && !m->pools[0].history);
+    model_set_history(m, history);
+    view_page page = {.count = 0};
+    view_say_history(&page, m->pools[0].history, m->pools[0].now_ns);
+    expect(has_line(&page, "AGO HELD WAITING TIMED OUT WAIT P99 TAKES/s"));
+    expect_equal(page.count, 5); /* a blank, two heads, two half minutes: what is older is left out */
+    expect(has_line(&page, "60 s 4 2 0 3.00 ms 50"));
+    expect(has_line(&page, "30 s 3 7 3 1.00 ms 100")); /* 4,000 takes in the 40 s since the sample before */
+    view_page_free(&page);
+    page = (view_page){.count = 0};
+    view_say_history(&page, NULL, 0);
+    expect_equal(page.count, 0);
+    model_free(m);
+    json_decref(after);
+    json_decref(history);
 }

@@ -96,6 +96,18 @@ def a_pool_says_in_full_why_its_takes_wait(w):
 
 
 @test
+def a_pool_shows_what_led_here(w):
+    """The process keeps a sample every 2.5 s; top has them once it has asked, with the next look at the pool."""
+    def is_shown():
+        home(w)
+        w.terminal.type("Enter")
+        w.terminal.await_text(r"^wait +p50")
+        return re.search(r"^The last five minutes.*\n +AGO +HELD +WAITING.*\n +30[.0]* ?s +[1-4] +\d+ ", w.terminal.screen(), re.M)
+
+    w.terminal.await_that(is_shown, "the last half a minute of the pool is shown")
+
+
+@test
 def sorting_changes_the_order_of_rows(w):
     home(w)
     w.terminal.type("s")
