@@ -35,27 +35,27 @@ extern "C" {
 
 /* One list: code, name, sentence. New codes are appended, never renumbered. */
 #define CEN_STATUS_LIST(X) \
-    X(0, OK, "the operation was done") \
-    X(1, TIMEOUT, "the deadline passed before the operation could be done") \
-    X(2, CLOSED, "it has been closed") \
-    X(3, FULL, "there is no room at the moment") \
-    X(4, EMPTY, "there is nothing to take at the moment") \
-    X(5, INVALID, "an argument or setting is not allowed") \
-    X(6, NO_MEMORY, "memory could not be had") \
-    X(7, SYSTEM, "the operating system refused a call") \
+    X(0, OK, "the operation succeeded") \
+    X(1, TIMEOUT, "the deadline passed") \
+    X(2, CLOSED, "it is closed") \
+    X(3, FULL, "there is no room") \
+    X(4, EMPTY, "there is nothing to take") \
+    X(5, INVALID, "an argument or a setting is invalid") \
+    X(6, NO_MEMORY, "the process is out of memory") \
+    X(7, SYSTEM, "a system call failed") \
     X(8, STALE, "the lease has ended") \
-    X(9, FOREIGN, "the lease is not one of this pool") \
-    X(10, REVOKED, "the object had been taken away from its holder") \
-    X(11, FORKED, "it belongs to the process that this one was forked from") \
-    X(12, MISUSE, "the call is not allowed from here") \
-    X(13, DRIVER, "the driver could not do it") \
-    X(14, INTERRUPTED, "another thread asked that it be given up") \
+    X(9, FOREIGN, "the lease belongs to another pool") \
+    X(10, REVOKED, "the lease was revoked") \
+    X(11, FORKED, "it belongs to the parent process") \
+    X(12, MISUSE, "the call is not allowed here") \
+    X(13, DRIVER, "the driver failed") \
+    X(14, INTERRUPTED, "the wait was interrupted") \
     X(15, BUSY, "it is still in use") \
-    X(16, OVERLOAD, "it was refused because too much waits already") \
-    X(17, EXISTS, "there is one of this name already") \
-    X(18, ABSENT, "there is none of this name") \
-    X(19, DOWN, "it has gone down since it was picked") \
-    X(20, LOST, "the connection ended before the answer came")
+    X(16, OVERLOAD, "it was refused because of overload") \
+    X(17, EXISTS, "the name is already taken") \
+    X(18, ABSENT, "there is none of that name") \
+    X(19, DOWN, "it is down or cannot be reached") \
+    X(20, LOST, "the connection was lost")
 
 typedef enum cen_status {
 #define CEN_STATUS_ENUM_(code, name, sentence) CEN_##name = code,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
 #include <cenote/status.h>
 #include <cenote/version.h>
 
@@ -18,6 +20,33 @@ TEST(every_status_has_a_name_and_a_sentence)
         expect(strlen(cen_status_text(all[i])) > 10);
     }
     expect_text(cen_status_name(CEN_TIMEOUT), "CEN_TIMEOUT");
+}
+
+/* The whole page, to be freed. */
+static char *page(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (!file) test_fail(__FILE__, __LINE__, "%s cannot be read", path);
+    size_t room = 1 << 20;
+    char *text = calloc(1, room);
+    expect(text && fread(text, 1, room - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+TEST(every_status_and_every_cause_has_a_row_that_says_what_to_do)
+{
+    char row[80], *errors = page(DOCS "/errors.md"), *diagnosis = page(DOCS "/diagnosis.md");
+    for (int i = 0; strcmp(cen_status_name((cen_status)i), "CEN_?") != 0; i++) {
+        snprintf(row, sizeof row, "\n| `%s` | ", cen_status_name((cen_status)i));
+        if (!strstr(errors, row)) test_fail(__FILE__, __LINE__, "docs/errors.md has no row of %s", row + 3);
+    }
+    for (int i = 0; strcmp(cen_cause_name((cen_cause)i), "?") != 0; i++) {
+        snprintf(row, sizeof row, "\n| `%s` | ", cen_cause_name((cen_cause)i));
+        if (!strstr(diagnosis, row)) test_fail(__FILE__, __LINE__, "docs/diagnosis.md has no row of %s", row + 3);
+    }
+    free(errors);
+    free(diagnosis);
 }
 
 TEST(a_number_that_is_no_status_is_said_to_be_none)
