@@ -131,7 +131,7 @@ static cen_status prepare_url(void *argument, void **state, cen_error *error)
 /* Our port, as CLIENT LIST shows it; a Unix socket has none. */
 static uint64_t port_of(int fd)
 {
-    struct sockaddr_storage at;
+    struct sockaddr_storage at = {.ss_family = AF_UNSPEC};
     socklen_t size = sizeof at;
     if (fd < 0 || getsockname(fd, (struct sockaddr *)&at, &size) != 0) return 0;
     if (at.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)(void *)&at)->sin_port);
