@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import types
 
 import top_harness
@@ -419,6 +420,18 @@ def nothing_is_named_where_there_is_one_and_a_list_where_there_are_more(w):
     expect(answer.status == 0 and f"process {w.subject.pid}," in answer.out, f"the file of the killed one was believed: {answer}")
 
 
+def for_everybody(program):
+    """A copy of the program and of our libraries that another user can run, and its folder: the tree may lie below /root."""
+    folder = tempfile.mkdtemp(prefix="cenote-")
+    clean_up.append(lambda: shutil.rmtree(folder, ignore_errors=True))
+    os.chmod(folder, 0o755)
+    linked = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for path in [program, *re.findall(r"=> (\S+/libcenote\S*)", linked)]:
+        shutil.copy(path, folder)
+        os.chmod(os.path.join(folder, os.path.basename(path)), 0o755)
+    return os.path.join(folder, os.path.basename(program)), folder
+
+
 @test
 def root_finds_the_process_of_another_user_and_sends_it_no_token_of_its_own(w):
     if os.geteuid() != 0:
@@ -426,8 +439,9 @@ def root_finds_the_process_of_another_user_and_sends_it_no_token_of_its_own(w):
         return
     nobody = 65534
     theirs = {name: value for name, value in w.place.environment.items() if name != "XDG_RUNTIME_DIR"}
+    program, theirs["LD_LIBRARY_PATH"] = for_everybody(w.inspected)
     clean_up.append(lambda: shutil.rmtree("/tmp/cenote-65534", ignore_errors=True))
-    subject = Subject(w.inspected, w.place, user=nobody, group=nobody, extra_groups=[], env=theirs)
+    subject = Subject(program, w.place, user=nobody, group=nobody, extra_groups=[], env=theirs)
     expect(subject.address == f"unix:/tmp/cenote-{nobody}/{subject.pid}.socket", subject.address)
     answer = w.tool("explain", "-q", str(subject.pid))
     expect(answer.status in (0, 1) and not answer.err, str(answer))
@@ -448,7 +462,7 @@ def root_finds_the_process_of_another_user_and_sends_it_no_token_of_its_own(w):
         return False
 
     await_that(is_found, lambda: f"processes of root's own are always there: {answers[-1]}")
-    locked = Subject(w.inspected, w.place, "--token", "a-token-that-is-long-enough", user=nobody, group=nobody, extra_groups=[], env=theirs)
+    locked = Subject(program, w.place, "--token", "a-token-that-is-long-enough", user=nobody, group=nobody, extra_groups=[], env=theirs)
     answer = w.tool("metrics", str(locked.pid), CENOTE_TOKEN="a-token-that-is-long-enough")
     expect(answer.status == 3 and "CENOTE_TOKEN is not sent to the process of another user" in answer.err, str(answer))
     answer = w.tool("metrics", "--token", "a-token-that-is-long-enough", str(locked.pid))
