@@ -92,9 +92,10 @@ static bool slow_ones_are_told_so(const char *place, bool control, int patience_
         expect_text(json_string_value(json_object_get(json_object_get(json, "error"), "status")), "TIMEOUT");
         json_decref(json);
     }
-    /* One that was answered, and keeps the connection: it has asked nothing that it waits for. */
+    /* One that was answered, and keeps the connection: it has asked nothing that it waits for. Held up before it had asked, it
+     * is closed without a word, and in the middle of it, told so. */
     const char *kept = read_to_end(clients[SLOW]);
-    bool in_time = strncmp(kept, "HTTP/1.1 408 ", 13) != 0;
+    bool in_time = *kept && strncmp(kept, "HTTP/1.1 408 ", 13) != 0;
     expect(!in_time || (strncmp(kept, "HTTP/1.1 200 ", 13) == 0 && !strstr(kept, "408")));
     cen_inspect_stop(inspect);
     return in_time;
