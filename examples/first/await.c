@@ -2,7 +2,6 @@
 /* A task that waits for a connection without blocking its worker.
  * cc await.c $(pkg-config --cflags --libs cenote) */
 #include <cenote/cenote.h>
-
 static cen_pool *pool;
 typedef struct query {
     cen_task task; /* first */

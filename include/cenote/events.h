@@ -44,7 +44,7 @@ typedef enum cen_event_level {
 /* What happened. Only appended to, and a number keeps its meaning: judge a kind that you do not know by its level.
  * `value` is 0 where nothing else is said. */
 typedef enum cen_event_kind {
-    CEN_EVENT_PROGRAM = 0, /* one of the program's own: cen_event_emit; `what` is its word */
+    CEN_EVENT_PROGRAM = 0, /* an event of the program: cen_event_emit; `what` is its word */
 
     /* Pools. Of these, to CEN_EVENT_STALE_GIVE, cen_pool_listen tells. */
     CEN_EVENT_OPENED,            /* an object; value: its index */
@@ -65,7 +65,7 @@ typedef enum cen_event_kind {
     CEN_EVENT_RESUMED,
     CEN_EVENT_RELOADED,
     CEN_EVENT_POOL_CLOSED,
-    CEN_EVENT_CALL_REFUSED, /* an alarm or a helper thread could not be had */
+    CEN_EVENT_CALL_REFUSED, /* an alarm or a helper thread could not be started */
     CEN_EVENT_SHED,         /* takes that wait begin to be refused, or are no more: the text says how many were */
     CEN_EVENT_ORPHANED,     /* a holder ended without giving its lease (CEN_HOLDER_END_ORPHAN); as LEAK */
     /* a reset ended what a holder left open: "transaction left open by orders.c:40"; once for each call site, of at
@@ -73,9 +73,9 @@ typedef enum cen_event_kind {
     CEN_EVENT_LEFT_OPEN,
     /* an ended lease was given again; given_where says by which call, `where` which call took it; value: the index */
     CEN_EVENT_STALE_GIVE,
-    CEN_EVENT_WAITED,      /* a take that was served; value: after so many nanoseconds */
-    CEN_EVENT_TIMED_OUT,   /* a take; value: after so many nanoseconds */
-    CEN_EVENT_INTERRUPTED, /* a take; value: after so many nanoseconds */
+    CEN_EVENT_WAITED,      /* a take that was served; value: how long it waited, in nanoseconds */
+    CEN_EVENT_TIMED_OUT,   /* a take; value: how long it waited, in nanoseconds */
+    CEN_EVENT_INTERRUPTED, /* a take; value: how long it waited, in nanoseconds */
     CEN_EVENT_REFUSED,     /* takes, tasks, clients: cause and text say why; value: as docs/components.md says */
     CEN_EVENT_TAKEN,       /* at the level TRACE; value: the index */
     CEN_EVENT_GIVEN,       /* at the level TRACE; held_ns */
@@ -109,13 +109,13 @@ typedef enum cen_event_kind {
     CEN_EVENT_LISTENING,         /* a server; text: at which address */
 
     /* Crews, lanes and actors */
-    CEN_EVENT_WORKER_FAILED, /* a thread could not be had */
+    CEN_EVENT_WORKER_FAILED, /* a thread could not be started */
     CEN_EVENT_WORKER_LOST,   /* a task has ended its thread */
-    CEN_EVENT_STEP_SLOW,     /* value: it took so many nanoseconds */
-    CEN_EVENT_RESIZED,       /* value: to so many */
-    CEN_EVENT_LIMITED,       /* value: to so many */
+    CEN_EVENT_STEP_SLOW,     /* value: its duration in nanoseconds */
+    CEN_EVENT_RESIZED,       /* value: the new number */
+    CEN_EVENT_LIMITED,       /* value: the new number */
     CEN_EVENT_STOPPED,
-    CEN_EVENT_MESSAGE_SLOW, /* value: it took so many nanoseconds */
+    CEN_EVENT_MESSAGE_SLOW, /* value: its duration in nanoseconds */
 } cen_event_kind;
 
 /* One event, the same for every listener, for the ring and for the file. Plain memory: texts end with a zero, and what is
