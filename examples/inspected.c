@@ -226,7 +226,7 @@ static void run(const settings *s, const sigset_t *signals, cen_crew *crew, cen_
     clock_gettime(CLOCK_MONOTONIC, &begun);
     for (int turn = 1;; turn++) {
         cen_route route;
-        for (int i = 0; i < turn % 10; i++) cen_crew_call(crew, "invoice", write_invoice, NULL, NULL, NULL);
+        for (int i = 0; i < turn % 10; i++) cen_crew_submit_function(crew, "invoice", write_invoice, NULL, NULL, NULL);
         for (int i = 0; i < 5; i++)
             if (cen_router_route(router, NULL, CEN_NOW, &route, NULL) == CEN_OK)
                 cen_route_done(&route, turn % 50 == 0 ? CEN_OUTCOME_FAILED : CEN_OUTCOME_OK, (1 + turn % 7) * MS);

@@ -78,7 +78,7 @@ static void *monitor(void *argument)
     for (int64_t next = cen_clock(); next < r->end; next += CEN_MS(20)) {
         sleep_until(next);
         cen_lease lease;
-        bool seen = cen_pool_take_as(r->pool, r->monitor_priority, cen_in_ms(30), &lease, NULL) == CEN_OK;
+        bool seen = cen_pool_take_priority(r->pool, r->monitor_priority, cen_in_ms(30), &lease, NULL) == CEN_OK;
         if (seen) cen_pool_give(&lease);
         atomic_fetch_add(seen ? &r->seen : &r->unseen, 1);
     }

@@ -423,7 +423,7 @@ static void begin(void)
 static bool turn(void)
 {
     struct epoll_event events[64];
-    cen_inbox_drain(server.inbox);
+    cen_inbox_run_ready(server.inbox);
     int count = epoll_wait(server.epoll, events, 64, 1000);
     for (int i = 0; i < count; i++) {
         void *mark = events[i].data.ptr;
@@ -442,7 +442,7 @@ int main(int count, char **words)
     while (turn()) continue;
     while (server.connections) end_connection(server.connections);
     cen_crew_stop(server.crew, CEN_STOP_DROP, cen_in_s(5), NULL, NULL);
-    cen_inbox_drain(server.inbox); /* what the workers had is back, and freed */
+    cen_inbox_run_ready(server.inbox); /* what the workers had is back, and freed */
     cen_crew_free(server.crew);
     cen_inbox_free(server.inbox);
     return 0;

@@ -146,8 +146,8 @@ CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], 
  * not NULL, is promised, and done with what the function returned; it may be cancelled
  * at any time, and the function is not called if it has not been by then.
  * Errors: as submit, and NO_MEMORY. */
-CEN_API cen_status cen_crew_call(cen_crew *crew, const char *name, void *(*call)(void *argument), void *argument,
-                                 cen_future *result, cen_error *error);
+CEN_API cen_status cen_crew_submit_function(cen_crew *crew, const char *name, void *(*call)(void *argument),
+                                            void *argument, cen_future *result, cen_error *error);
 
 /* Takes a task back that has not begun. True: it never will; its future is
  * done with INTERRUPTED, as usual. False: it has begun, or is over: it is

@@ -84,7 +84,7 @@ CEN_API cen_status cen_future_wait(cen_future *future, cen_deadline deadline);
  * Returns: as cen_future_wait, and
  *   INTERRUPTED  the token is set, and the future is not done yet
  *   FORKED       the token belongs to the parent process */
-CEN_API cen_status cen_future_wait_stop(cen_future *future, cen_deadline deadline, cen_stop_token *stop);
+CEN_API cen_status cen_future_wait_stoppable(cen_future *future, cen_deadline deadline, cen_stop_token *stop);
 
 /* Gives it up. True: it will never be done, and its `done` is never called; so
  * it says of one that nobody has promised, and of one that was given up before.

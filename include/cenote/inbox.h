@@ -8,7 +8,7 @@
  *     epoll_ctl(loop, EPOLL_CTL_ADD, cen_inbox_fd(inbox), &readable);
  *     for (;;) {
  *         epoll_wait(loop, events, 64, -1);
- *         cen_inbox_drain(inbox);       // runs what has arrived, on this thread
+ *         cen_inbox_run_ready(inbox);       // runs what has arrived, on this thread
  *     }
  *
  * However much arrives, the descriptor is written to once for each time the
@@ -86,7 +86,7 @@ CEN_API bool cen_inbox_arm(cen_inbox *inbox);
 
 /* Polls until nothing is there, and arms. Jobs that keep posting do not keep it for ever: after some
  * thousand it leaves the descriptor readable and returns. Tells how many it ran. */
-CEN_API size_t cen_inbox_drain(cen_inbox *inbox);
+CEN_API size_t cen_inbox_run_ready(cen_inbox *inbox);
 
 /* For a thread without a loop: polls, and if there was nothing sleeps until something
  * arrives, or the deadline (CEN_DEFAULT: 30 seconds), and polls again. Does not arm. 0: the deadline has passed. */

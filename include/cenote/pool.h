@@ -287,10 +287,10 @@ CEN_API cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_l
 
 /* The same with a priority, which counts if it has to wait; cen_pool_take is NORMAL. CEN_DEFAULT: options.default_deadline.
  * Errors: also INVALID (no priority). */
-#define cen_pool_take_as(pool, priority, deadline, out, error) \
-    cen_pool_take_as_at((pool), (priority), (deadline), (out), (error), CEN_HERE)
-CEN_API cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out,
-                                       cen_error *error, const char *where);
+#define cen_pool_take_priority(pool, priority, deadline, out, error) \
+    cen_pool_take_priority_at((pool), (priority), (deadline), (out), (error), CEN_HERE)
+CEN_API cen_status cen_pool_take_priority_at(cen_pool *pool, cen_priority priority, cen_deadline deadline,
+                                             cen_lease *out, cen_error *error, const char *where);
 
 /* Take an object as cen_pool_take does, until the token is set (cenote/stop.h). A stopped take leaves the
  * wait queue. An object that was granted before the take was stopped is returned with OK. `stop` NULL: no
@@ -298,10 +298,10 @@ CEN_API cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, ce
  * Returns: as cen_pool_take, and
  *   INTERRUPTED  the token is set, before the call or while it waits; no object was taken
  *   FORKED       also: the token belongs to the parent process */
-#define cen_pool_take_stop(pool, deadline, stop, out, error) \
-    cen_pool_take_stop_at((pool), (deadline), (stop), (out), (error), CEN_HERE)
-CEN_API cen_status cen_pool_take_stop_at(cen_pool *pool, cen_deadline deadline, cen_stop_token *stop, cen_lease *out,
-                                         cen_error *error, const char *where);
+#define cen_pool_take_stoppable(pool, deadline, stop, out, error) \
+    cen_pool_take_stoppable_at((pool), (deadline), (stop), (out), (error), CEN_HERE)
+CEN_API cen_status cen_pool_take_stoppable_at(cen_pool *pool, cen_deadline deadline, cen_stop_token *stop,
+                                              cen_lease *out, cen_error *error, const char *where);
 
 /* All that a take can be told. Zero means default in every field; fields are only appended: see cenote/sized.h. */
 typedef struct cen_take_options {
@@ -314,7 +314,7 @@ typedef struct cen_take_options {
 
 #define CEN_TAKE_OPTIONS(...) CEN_OPTIONS_(cen_take_options, .where = CEN_HERE, __VA_ARGS__)
 
-/* Take an object as cen_pool_take_stop does, with options. Returns: as cen_pool_take_stop, and INVALID
+/* Take an object as cen_pool_take_stoppable does, with options. Returns: as cen_pool_take_stoppable, and INVALID
  * (options is NULL, its size is not set, no such priority). */
 CEN_API cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *options, cen_lease *out,
                                       cen_error *error);
@@ -373,7 +373,7 @@ CEN_API cen_status cen_pool_detach(const cen_lease *lease);
 /* Interrupt the take of this pool in which the holder with that number waits for an object, or for the health check of one: it
  * returns INTERRUPTED. Returns whether there was one. Searches the whole wait queue.
  * Only a take that is already waiting is interrupted. A take that starts to wait a moment later is not, and
- * nothing remembers the interrupt: to end a take reliably, use a stop token (cen_pool_take_stop). */
+ * nothing remembers the interrupt: to end a take reliably, use a stop token (cen_pool_take_stoppable). */
 CEN_API bool cen_pool_interrupt(cen_pool *pool, uint64_t holder);
 
 /* Puts in an object that the caller made. It counts and is lent, given and, if
@@ -503,7 +503,7 @@ CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_clo
  * meanwhile; no other call may be in progress or come later. NULL is allowed. In a forked child it only gives
  * back memory: the parent's objects are left alone. Orphans are closed: a holder that still uses one must be done before.
  * Blocking: waits for helper threads of the pool that are between two driver calls; the last pool of the process' own
- * runtime ends and joins its threads. A helper that is in a driver call is not awaited: see cen_runtime_await. A helper that is
+ * runtime ends and joins its threads. A helper that is in a driver call is not awaited: see cen_runtime_wait_idle. A helper that is
  * in a completion callback, a listener or a job of the program is awaited. So hold no lock that such a function takes:
  * each would wait for the other, for ever. Called on a thread of cenote it does not wait.
  * Error: MISUSE, inside a call that the pool itself made; nothing changes. */
@@ -543,7 +543,7 @@ CEN_API cen_status cen_pool_resume(cen_pool *pool, cen_error *error);
 
 /* Starts a round of the housekeeper now, in which every idle object is tested,
  * options.max_concurrent_tests at a time; does not await it. Errors: CLOSED, FORKED, INVALID. */
-CEN_API cen_status cen_pool_test_now(cen_pool *pool, cen_error *error);
+CEN_API cen_status cen_pool_test_idle(cen_pool *pool, cen_error *error);
 
 /* ---- Events ------------------------------------------------------------------------ */
 

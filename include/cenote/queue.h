@@ -206,8 +206,8 @@ CEN_API cen_status cen_select(cen_case *cases, size_t count, cen_deadline deadli
  * Returns: as cen_select, and
  *   INTERRUPTED  the token is set; nothing was done, and *out is untouched
  *   FORKED       the token belongs to the parent process */
-CEN_API cen_status cen_select_stop(cen_case *cases, size_t count, cen_deadline deadline, cen_stop_token *stop,
-                                   size_t *out);
+CEN_API cen_status cen_select_stoppable(cen_case *cases, size_t count, cen_deadline deadline, cen_stop_token *stop,
+                                        size_t *out);
 
 /* The same (CEN_DEFAULT: CEN_NEVER), but of several that could be done the first in the array is. */
 CEN_API cen_status cen_select_biased(cen_case *cases, size_t count, cen_deadline deadline, size_t *out);

@@ -94,7 +94,7 @@ CEN_API cen_status cen_runtime_free(cen_runtime *runtime);
  *   CEN_MISUSE   called from a driver call, a completion callback or a job on a thread of cenote
  *   CEN_INVALID  a manual runtime has no threads
  *   CEN_FORKED   the runtime is the parent's */
-CEN_API cen_status cen_runtime_await(cen_runtime *runtime, cen_deadline deadline);
+CEN_API cen_status cen_runtime_wait_idle(cen_runtime *runtime, cen_deadline deadline);
 
 /* Set how long exit waits for threads of cenote that are in a call, in
  * nanoseconds; default (0) 2 s, CEN_NONE: exit does not wait, CEN_OFF: it waits without a limit. It holds for the process.

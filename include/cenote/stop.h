@@ -8,18 +8,18 @@
  *
  *     static void on_sigterm(int signal) { (void)signal, cen_stop_token_set(&stop); }
  *
- *     while (cen_pool_take_stop(pool, CEN_NEVER, &stop, &lease, &error) == CEN_OK) {
+ *     while (cen_pool_take_stoppable(pool, CEN_NEVER, &stop, &lease, &error) == CEN_OK) {
  *         serve(lease.object);
  *         cen_pool_give(&lease);
  *     }
  *
  * A set token stays set. A call that receives it later returns CEN_INTERRUPTED at once, so a stop
- * is never lost because it came too early. These calls accept a token: cen_pool_take_stop,
- * cen_pool_take_with, cen_pool_enter_with (cenote/pool.h), cen_future_wait_stop (cenote/future.h),
- * cen_select_stop (cenote/queue.h).
+ * is never lost because it came too early. These calls accept a token: cen_pool_take_stoppable,
+ * cen_pool_take_with, cen_pool_enter_with (cenote/pool.h), cen_future_wait_stoppable (cenote/future.h),
+ * cen_select_stoppable (cenote/queue.h).
  *
  * A stopped take leaves the wait queue. To keep the place in the queue, start an asynchronous take
- * (cenote/pool_async.h) and wait for its future with cen_future_wait_stop: the take stays pending, and the
+ * (cenote/pool_async.h) and wait for its future with cen_future_wait_stoppable: the take stays pending, and the
  * next wait continues it.
  *
  * Threads: every function may be called from any thread, at any time, except cen_stop_token_init. One token

@@ -41,8 +41,8 @@ static void ended(cen_future *future)
     ceni_free(allocator, c, sizeof *c, _Alignof(call));
 }
 
-cen_status cen_crew_call(cen_crew *crew, const char *name, void *(*function)(void *argument), void *argument,
-                         cen_future *result, cen_error *error)
+cen_status cen_crew_submit_function(cen_crew *crew, const char *name, void *(*function)(void *argument), void *argument,
+                                    cen_future *result, cen_error *error)
 {
     if (!crew || !function) return ceni_crew_refuse(crew, CEN_INVALID, "the function is NULL", error);
     if (result && !ceni_future_is_fresh(result))

@@ -148,7 +148,7 @@ static cen_status tell(void *object, const char *action, int64_t value, cen_erro
     if (strcmp(action, "resize") == 0) return resize(pool, value, error);
     if (strcmp(action, "reload") == 0) return cen_pool_reload(pool, value, error);
     if (strcmp(action, "evict") == 0) return cen_pool_reap(pool, 0, NULL, error);
-    return cen_pool_test_now(pool, error);
+    return cen_pool_test_idle(pool, error);
 }
 
 /* ---- The entry ------------------------------------------------------------------------------ */

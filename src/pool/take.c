@@ -327,16 +327,16 @@ cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_lease *ou
 }
 
 /* Only one who waits has any use for its priority. */
-cen_status cen_pool_take_as_at(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out,
-                               cen_error *error, const char *where)
+cen_status cen_pool_take_priority_at(cen_pool *pool, cen_priority priority, cen_deadline deadline, cen_lease *out,
+                                     cen_error *error, const char *where)
 {
     bool known = wish_of(priority) != WISH_INVALID;
     if (__builtin_expect(pool && out && known && ceni_take_quickly(pool, 0, out, where), 1)) return CEN_OK;
     return take_slowly(pool, deadline, out, error, where, wish_of(priority));
 }
 
-cen_status cen_pool_take_stop_at(cen_pool *pool, cen_deadline deadline, cen_stop_token *stop, cen_lease *out,
-                                 cen_error *error, const char *where)
+cen_status cen_pool_take_stoppable_at(cen_pool *pool, cen_deadline deadline, cen_stop_token *stop, cen_lease *out,
+                                      cen_error *error, const char *where)
 {
     taking take = {.deadline = deadline, .wish = WISH_NORMAL, .stop = stop, .where = where};
     return take_as_told(pool, &take, out, error, __builtin_return_address(0));

@@ -238,9 +238,9 @@ static void forget_test(cen_pool *pool, uint32_t index)
     ceni_waiters_unlock(pool->line);
 }
 
-cen_status cen_pool_test_now(cen_pool *pool, cen_error *error)
+cen_status cen_pool_test_idle(cen_pool *pool, cen_error *error)
 {
-    cen_status status = check(pool, "cen_pool_test_now", "a round of tests", error);
+    cen_status status = check(pool, "cen_pool_test_idle", "a round of tests", error);
     if (status != CEN_OK) return status;
     uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++)

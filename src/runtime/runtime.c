@@ -423,7 +423,7 @@ static bool is_idle(void *argument)
     return idle;
 }
 
-cen_status cen_runtime_await(cen_runtime *runtime, cen_deadline deadline)
+cen_status cen_runtime_wait_idle(cen_runtime *runtime, cen_deadline deadline)
 {
     if (runtime && !ceni_fork_is(runtime->epoch)) return CEN_FORKED;
     if (runtime && runtime->manual) return CEN_INVALID;

@@ -136,10 +136,10 @@ static bool park(cen_future *future, int64_t moment, ceni_stop_wait *stop)
 
 cen_status cen_future_wait(cen_future *future, cen_deadline deadline)
 {
-    return cen_future_wait_stop(future, deadline, NULL);
+    return cen_future_wait_stoppable(future, deadline, NULL);
 }
 
-cen_status cen_future_wait_stop(cen_future *future, cen_deadline deadline, cen_stop_token *stop)
+cen_status cen_future_wait_stoppable(cen_future *future, cen_deadline deadline, cen_stop_token *stop)
 {
     if (!future) return CEN_INVALID;
     uint32_t state = state_of(future);

@@ -215,7 +215,7 @@ bool cen_inbox_arm(cen_inbox *inbox)
     return armed;
 }
 
-size_t cen_inbox_drain(cen_inbox *inbox)
+size_t cen_inbox_run_ready(cen_inbox *inbox)
 {
     if (!begin(inbox)) return 0;
     size_t count = 0;

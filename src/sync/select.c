@@ -328,7 +328,7 @@ cen_status cen_select(cen_case *cases, size_t count, cen_deadline deadline, size
     return checked_select(cases, count, deadline, true, NULL, out);
 }
 
-cen_status cen_select_stop(cen_case *cases, size_t count, cen_deadline deadline, cen_stop_token *stop, size_t *out)
+cen_status cen_select_stoppable(cen_case *cases, size_t count, cen_deadline deadline, cen_stop_token *stop, size_t *out)
 {
     return checked_select(cases, count, deadline, true, stop, out);
 }

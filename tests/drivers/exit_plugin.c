@@ -12,5 +12,5 @@ void plugin_run(struct sockaddr_in *server, unsigned run, bool ends)
     cen_pool_close(pool, CEN_NOW, NULL, NULL);
     cen_pool_free(pool);
     is_cancelled = true;
-    if (cen_runtime_await(NULL, cen_in_s(30)) != CEN_OK) _exit(1); /* the driver is part of what is unloaded */
+    if (cen_runtime_wait_idle(NULL, cen_in_s(30)) != CEN_OK) _exit(1); /* the driver is part of what is unloaded */
 }

@@ -149,7 +149,7 @@ static void await_and_return(unsigned run)
 {
     free_and_return(run);
     is_cancelled = true;
-    if (cen_runtime_await(NULL, cen_in_s(30)) != CEN_OK) _exit(1);
+    if (cen_runtime_wait_idle(NULL, cen_in_s(30)) != CEN_OK) _exit(1);
     OPENSSL_cleanup(); /* no handler of cenote's was needed for this */
 }
 

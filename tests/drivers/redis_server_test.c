@@ -188,7 +188,7 @@ BOTH_FORMS(a_primary_that_was_demoted_is_left)
     expect(strncmp(text, "READONLY", 8) == 0);
     expect_equal(cen_pool_give(&held), CEN_OK); /* known from memory */
     place_soon(place_stats(pool).closed == 1);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK); /* the other one by asking */
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK); /* the other one by asking */
     place_soon(place_stats(pool).closed == 2);
     expect_equal(place_stats(pool).test_failed, 1);
     place_close(pool);

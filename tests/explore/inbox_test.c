@@ -100,7 +100,7 @@ static void poll_arm_and_sleep_until(uint32_t wanted)
 
 static void drain_and_sleep_until(uint32_t wanted)
 {
-    while (cen_inbox_drain(inbox), reads_now() < wanted) sleep_in_the_loop();
+    while (cen_inbox_run_ready(inbox), reads_now() < wanted) sleep_in_the_loop();
 }
 
 EXPLORE(what_is_posted_while_the_loop_arms_wakes_it, 4)

@@ -28,7 +28,7 @@ static void make(cen_pool_options options, unsigned cpus)
 static void take_high(void *into)
 {
     taker *self = into;
-    self->status = cen_pool_take_as(pool, CEN_PRIORITY_HIGH, self->deadline, &self->lease, NULL);
+    self->status = cen_pool_take_priority(pool, CEN_PRIORITY_HIGH, self->deadline, &self->lease, NULL);
     if (self->status != CEN_OK) return;
     use(&self->lease);
     self->given = cen_pool_give(&self->lease);

@@ -96,7 +96,7 @@ EXPLORE(L12_an_object_that_is_tested_meanwhile_is_closed, 3)
 {
     make_timed(&tested_calls, (cen_pool_options){.max = 1, .test_after_idle_ns = CEN_OFF, .test_interval_ns = SECOND});
     give_one(take_one());
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     taker none = {.status = CEN_OK};
     reload_beside(keep_once, &none);
     for (uint32_t i = 0; i < 1; i++) expect_equal(ceni_load_relaxed(&things[i].is_open), 0);

@@ -104,7 +104,7 @@ EXPLORE(await_returns_when_nothing_is_queued_and_no_helper_is_in_a_call, 3)
     cen_runtime *runtime = make_lingering(CEN_OFF);
     init_job(&one, runtime);
     post_job(&one);
-    expect_equal(cen_runtime_await(runtime, CEN_NEVER), CEN_OK);
+    expect_equal(cen_runtime_wait_idle(runtime, CEN_NEVER), CEN_OK);
     expect_equal(ceni_load_seq_cst(&one.runs), 1);
     expect_equal(cen_runtime_free(runtime), CEN_OK);
 }
@@ -115,7 +115,7 @@ EXPLORE(await_of_the_process_returns_when_the_last_helper_has_ended, 2)
     init_job(&one, runtime);
     one.leaves = true;
     post_job(&one);
-    expect_equal(cen_runtime_await(NULL, CEN_NEVER), CEN_OK);
+    expect_equal(cen_runtime_wait_idle(NULL, CEN_NEVER), CEN_OK);
     expect_equal(ceni_load_seq_cst(&one.runs), 1);
     await_departed();
 }

@@ -70,9 +70,9 @@ EXPLORE(a_stop_before_during_or_after_the_join_ends_a_wait_for_a_future, 4)
     make_token();
     cen_future *future = promised();
     ceni_thread setter = start("set", set_token, NULL);
-    expect_equal(cen_future_wait_stop(future, CEN_NEVER, token), CEN_INTERRUPTED);
+    expect_equal(cen_future_wait_stoppable(future, CEN_NEVER, token), CEN_INTERRUPTED);
     expect(cen_stop_token_is_set(token));
-    expect_equal(cen_future_wait_stop(future, CEN_NEVER, token), CEN_INTERRUPTED); /* it stays set */
+    expect_equal(cen_future_wait_stoppable(future, CEN_NEVER, token), CEN_INTERRUPTED); /* it stays set */
     expect(cen_future_cancel(future));
     free_future(future);
     join(setter);
@@ -84,7 +84,7 @@ EXPLORE(a_stop_and_a_keep_at_once_lose_neither, 3)
     make_token();
     cen_future *future = promised();
     ceni_thread setter = start("set", set_token, NULL), keeper = start("keep", keep, NULL);
-    cen_status first = cen_future_wait_stop(future, CEN_NEVER, token);
+    cen_status first = cen_future_wait_stoppable(future, CEN_NEVER, token);
     expect(first == CEN_OK || first == CEN_INTERRUPTED);
     if (first == CEN_INTERRUPTED) expect_equal(cen_future_wait(future, CEN_NEVER), CEN_OK); /* it went on */
     free_future(future);
@@ -98,7 +98,7 @@ EXPLORE(a_stop_and_a_deadline_at_once_give_one_answer, 3)
     make_token();
     cen_future *future = promised();
     ceni_thread setter = start("set", set_token, NULL);
-    cen_status status = cen_future_wait_stop(future, cen_in_ns(1000), token);
+    cen_status status = cen_future_wait_stoppable(future, cen_in_ns(1000), token);
     expect(status == CEN_INTERRUPTED || status == CEN_TIMEOUT);
     expect(cen_future_cancel(future));
     free_future(future);
@@ -186,7 +186,7 @@ static void pop_until_stopped(void *into)
     popper *self = into;
     size_t which;
     cen_case only = cen_case_pop(queue, &self->value);
-    self->status = cen_select_stop(&only, 1, CEN_NEVER, token, &which);
+    self->status = cen_select_stoppable(&only, 1, CEN_NEVER, token, &which);
 }
 
 static void pop_for_ever(void *into)
@@ -262,7 +262,7 @@ EXPLORE(a_select_that_is_called_and_stopped_at_once_passes_its_role_on, 2)
 static void take_until_stopped(void *into)
 {
     taker *self = into;
-    self->status = cen_pool_take_stop(pool, self->deadline, token, &self->lease, NULL);
+    self->status = cen_pool_take_stoppable(pool, self->deadline, token, &self->lease, NULL);
     if (self->status != CEN_OK) return;
     use(&self->lease);
     cen_lease lease = self->lease;

@@ -54,9 +54,9 @@ TEST(a_call_for_which_there_is_no_memory_is_refused_and_its_result_is_as_before)
     cen_future_init(&result);
     make_crew(.workers = 1);
     ceni_fault_arm(CENI_FAULT_ALLOC, 1);
-    expect_equal(cen_crew_call(crew, NULL, call_it, story, &result, NULL), CEN_NO_MEMORY);
+    expect_equal(cen_crew_submit_function(crew, NULL, call_it, story, &result, NULL), CEN_NO_MEMORY);
     expect(ceni_fault_disarm());
-    expect_equal(cen_crew_call(crew, NULL, call_it, story, &result, NULL), CEN_OK);
+    expect_equal(cen_crew_submit_function(crew, NULL, call_it, story, &result, NULL), CEN_OK);
     expect_equal(cen_future_wait(&result, CEN_NEVER), CEN_OK);
     finish();
 }

@@ -68,7 +68,7 @@ static cen_status live(void)
     give_back(&a);
     give_back(&b);
     pass(3 * SECOND);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     pass(3 * SECOND);
     expect_equal(cen_pool_discard(&c), CEN_OK);
     a = take(pool);

@@ -414,7 +414,7 @@ static const char *test_round(void *state, int a, int b)
     (void)state, (void)a, (void)b;
     begin_step();
     uint64_t tested = t.tested, idle = count(IDLE);
-    if (cen_pool_test_now(t.pool, NULL) != CEN_OK) complain("a round of tests fails");
+    if (cen_pool_test_idle(t.pool, NULL) != CEN_OK) complain("a round of tests fails");
     if (cen_runtime_poll(t.runtime) == 0) cen_runtime_advance(t.runtime, 0);
     if (t.tested - tested < idle && t.closed == 0)
         complain("a round tests %llu of %llu", (unsigned long long)(t.tested - tested), (unsigned long long)idle);

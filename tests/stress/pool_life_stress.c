@@ -190,7 +190,7 @@ static void meddle_once(worker *self)
         if (draw_below(self, 4) == 0) load_sleep(2e-3);
         expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
         break;
-    case 4: expect_equal(cen_pool_test_now(pool, NULL), CEN_OK); break;
+    case 4: expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK); break;
     case 5: expect_equal(cen_pool_reap(pool, 0, &closed, NULL), CEN_OK); break;
     case 6: cen_pool_interrupt(pool, ceni_load_seq_cst(&numbers[draw_below(self, TAKERS)])); break;
     case 7: look_once(); break;

@@ -131,7 +131,7 @@ TEST(all_memory_is_the_allocator_s_and_comes_back_to_it)
     expect(book.bytes > 0);
     submit(&one);
     expect_end(&one, CEN_OK);
-    expect_equal(cen_crew_call(crew, NULL, NULL, NULL, NULL, NULL), CEN_INVALID);
+    expect_equal(cen_crew_submit_function(crew, NULL, NULL, NULL, NULL, NULL), CEN_INVALID);
     expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_crew_free(crew), CEN_OK);
     expect_equal(book.bytes, 0);

@@ -63,12 +63,14 @@ TEST(a_call_that_fails_says_why)
     make_crew(.name = "mill", .workers = 1);
     cen_future result;
     cen_future_init(&result);
-    expect_why(cen_crew_call(crew, NULL, NULL, NULL, &result, &error), CEN_INVALID, "the function is NULL");
-    expect_equal(cen_crew_call(crew, NULL, give_back_argument, &one, &result, &error), CEN_OK);
+    expect_why(cen_crew_submit_function(crew, NULL, NULL, NULL, &result, &error), CEN_INVALID, "the function is NULL");
+    expect_equal(cen_crew_submit_function(crew, NULL, give_back_argument, &one, &result, &error), CEN_OK);
     expect_equal(cen_future_wait(&result, CEN_NEVER), CEN_OK);
-    expect_why(cen_crew_call(crew, NULL, give_back_argument, &one, &result, &error), CEN_MISUSE, "was used before");
+    expect_why(cen_crew_submit_function(crew, NULL, give_back_argument, &one, &result, &error), CEN_MISUSE,
+               "was used before");
     expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
-    expect_why(cen_crew_call(crew, NULL, give_back_argument, &one, NULL, &error), CEN_CLOSED, "has been stopped");
+    expect_why(cen_crew_submit_function(crew, NULL, give_back_argument, &one, NULL, &error), CEN_CLOSED,
+               "has been stopped");
     expect_equal(cen_crew_free(crew), CEN_OK);
 }
 

@@ -167,7 +167,7 @@ static void run_stopped(void *argument)
 {
     stopped *self = argument;
     taker *one = &self->one;
-    one->status = cen_pool_take_stop(one->pool, one->deadline, self->stop, &one->lease, &one->error);
+    one->status = cen_pool_take_stoppable(one->pool, one->deadline, self->stop, &one->lease, &one->error);
     one->returned = true;
 }
 

@@ -92,7 +92,7 @@ TEST(E_every_function_of_a_driver_is_called_with_no_lock_held_and_may_look_at_th
         s.things[1].condition = CEN_DIRTY;
         give_back(&lease);
         ceni_world_settle();
-        expect_equal(cen_pool_test_now(inside, NULL), CEN_OK);
+        expect_equal(cen_pool_test_idle(inside, NULL), CEN_OK);
         pass(1);
         lease = take(inside);
         expect_equal(cen_pool_discard(&lease), CEN_OK);
@@ -111,7 +111,7 @@ TEST(L_close_awaits_a_test_and_closings_under_way_and_a_freed_pool_outlives_what
     cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4, .test_timeout_ns = CEN_OFF);
     cen_lease held = take(pool), copy;
     warm_up(pool, 3);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     ceni_world_settle();
     copy = held;
     cen_close_report report = CEN_SIZED(cen_close_report);
@@ -120,7 +120,7 @@ TEST(L_close_awaits_a_test_and_closings_under_way_and_a_freed_pool_outlives_what
     expect_equal(cen_clock() - began, 2 * SECOND);
     expect(report.revoked == 1 && report.busy == 3);
     expect_equal(cen_pool_reload(pool, 0, NULL), CEN_CLOSED);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_CLOSED);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_CLOSED);
     free_pool(pool);
     expect_equal(cen_pool_give(&held), CEN_REVOKED);
     expect_equal(s.finis, 0); /* what hangs keeps it */
@@ -205,7 +205,7 @@ TEST(Q_every_number_says_what_happened_and_failed_waits_are_in_the_times)
     give_back(&a);
     expect_equal(cen_pool_discard(&b), CEN_OK);
     look(pool);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     pass(1);
     a = take(pool);
     b = take(pool); /* its opening fails once */

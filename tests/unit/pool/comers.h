@@ -34,7 +34,7 @@ static inline void run_comer(void *argument)
 {
     comer *self = argument;
     taker *take = &self->take;
-    self->status = cen_pool_take_as(take->pool, self->priority, take->deadline, &take->lease, &take->error);
+    self->status = cen_pool_take_priority(take->pool, self->priority, take->deadline, &take->lease, &take->error);
     if (self->status == CEN_OK) expect_equal(cen_pool_detach(&take->lease), CEN_OK); /* it outlives this thread */
     self->told = true;
 }

@@ -75,7 +75,7 @@ static void take_until_stopped(void *argument)
     stopped *self = argument;
     cen_lease lease;
     self->number = cen_thread_number();
-    self->status = cen_pool_take_stop(pool, CEN_NEVER, &self->token, &lease, &self->error);
+    self->status = cen_pool_take_stoppable(pool, CEN_NEVER, &self->token, &lease, &self->error);
 }
 
 static ceni_thread begin_stopped(stopped *self)

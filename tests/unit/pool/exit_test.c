@@ -289,6 +289,6 @@ TEST(the_threads_of_the_last_pool_have_ended_when_free_returns)
         expect_equal(cen_pool_free(pool), CEN_OK);
         expect_equal(cen_runtime_stats_get(NULL, &stats), CEN_OK);
         expect_equal(stats.users, 0);
-        expect_equal(cen_runtime_await(NULL, CEN_NOW), CEN_OK);
+        expect_equal(cen_runtime_wait_idle(NULL, CEN_NOW), CEN_OK);
     }
 }

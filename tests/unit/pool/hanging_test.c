@@ -83,7 +83,7 @@ static void call_everything(cen_pool *pool, cen_runtime *runtime, cen_lease held
     at_once(cen_pool_options_get(pool, &options), CEN_OK);
     options.max_concurrent_tests = 3;
     at_once(cen_pool_options_set(pool, &options, NULL), CEN_OK);
-    at_once(cen_pool_test_now(pool, NULL), CEN_OK);
+    at_once(cen_pool_test_idle(pool, NULL), CEN_OK);
     at_once(cen_pool_reload(pool, 0, NULL), CEN_OK);
     at_once(cen_pool_reload(pool, SECOND, NULL), CEN_OK);
     at_once(cen_pool_reap(pool, 0, &reaped, NULL), CEN_OK);
@@ -110,7 +110,7 @@ static void hang_later(bool alone)
     ceni_world_settle();
     cen_lease held = take_now(pool);
     c.at_once = 0;
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     cen_runtime_poll(runtime);
     ceni_world_settle(); /* of two that should be idle one is out: another is opened */
     if (look(pool).opening == 0) expect_none(pool);
@@ -144,7 +144,7 @@ TEST(L9_no_call_waits_for_an_open_or_a_test_that_block_for_ever)
     cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 4);
     cen_lease one = take(pool), two = take(pool);
     give_back(&two);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     ceni_world_settle();
     expect_none(pool);
     s.things[50] = (thing){.open = true}; /* what is adopted */

@@ -47,7 +47,7 @@ TEST(never_more_than_testers_are_tested_at_a_time_the_others_can_be_lent_and_in_
     cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 10, .max_concurrent_opens = 1, .max_concurrent_tests = 3,
                                 .test_interval_ns = CEN_OFF);
     warm_up(pool, 10);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     for (int second = 0; second < 4; second++) {
         cen_pool_stats n = look(pool);
         expect(n.testing <= 3 && n.idle >= 7 && n.idle + n.testing == 10);
@@ -66,7 +66,7 @@ TEST(two_are_tested_at_a_time_by_default)
     cen_pool *pool =
         begin_life(&s, HAS_TEST | BLOCKS, .max = 5, .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF);
     warm_up(pool, 5);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     cen_pool_stats n = look(pool);
     expect(n.testing == 2 && n.idle == 3);
     end_life(&s, pool);
@@ -136,7 +136,7 @@ TEST(L2_what_is_being_tested_cannot_be_lent_and_counts)
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
     cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 1, .test_timeout_ns = CEN_OFF);
     warm_up(pool, 1);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     expect_equal(look(pool).testing, 1);
     expect_none(pool);
     expect_equal(cen_pool_adopt(pool, object_of(150), NULL), CEN_FULL);
@@ -157,7 +157,7 @@ TEST(an_idle_object_that_fails_its_test_is_closed_and_the_others_stay)
         cen_pool *pool = begin_life(&s, HAS_TEST | blocks, .max = 3);
         warm_up(pool, 3);
         s.things[2].broken = true;
-        expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+        expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
         pass(1);
         cen_pool_stats n = look(pool);
         expect(n.idle == 2 && n.tested == 3 && n.test_failed == 1 && n.closed == 1);
@@ -173,7 +173,7 @@ TEST(B_a_failed_test_serves_who_waits_with_a_new_object)
     cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 1, .test_timeout_ns = CEN_OFF);
     warm_up(pool, 1);
     s.things[1].broken = true;
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
     let_all_go(&s, CALL_TEST);
@@ -187,7 +187,7 @@ TEST(a_test_that_took_too_long_closes_the_object_although_ok_came_late)
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
     cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 2, .test_timeout_ns = SECOND);
     warm_up(pool, 1);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     pass(2 * SECOND);
     expect_equal(look(pool).testing, 1); /* it counts until the call returns */
     let_all_go(&s, CALL_TEST);
@@ -202,7 +202,7 @@ TEST(a_test_that_returns_within_its_time_keeps_the_object_and_five_seconds_are_t
         s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
         cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 2);
         warm_up(pool, 1);
-        expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+        expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
         ceni_world_settle();
         pass(5 * SECOND - 1 + late);
         let_all_go(&s, CALL_TEST);
@@ -217,7 +217,7 @@ TEST(with_the_time_limit_off_a_test_may_take_for_ever)
     cen_pool *pool =
         begin_life(&s, HAS_TEST | BLOCKS, .max = 2, .test_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF);
     warm_up(pool, 1);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     pass(3600 * SECOND);
     let_all_go(&s, CALL_TEST);
     cen_pool_stats n = look(pool);
@@ -230,7 +230,7 @@ TEST(what_is_out_is_not_tested_and_a_driver_without_a_test_has_nothing_to_test)
     s = (script){.opened = 0};
     cen_pool *pool = begin_life(&s, HAS_TEST | BLOCKS, .max = 2);
     cen_lease lease = take(pool);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     pass(300 * SECOND);
     expect_equal(s.of[CALL_TEST].calls, 0);
     give_back(&lease);
@@ -238,7 +238,7 @@ TEST(what_is_out_is_not_tested_and_a_driver_without_a_test_has_nothing_to_test)
     s = (script){.opened = 0};
     pool = begin_life(&s, BLOCKS, .max = 2);
     warm_up(pool, 2);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     pass(SECOND);
     expect_equal(look(pool).idle, 2);
     end_life(&s, pool);

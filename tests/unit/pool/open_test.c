@@ -23,7 +23,7 @@ TEST(a_blocking_driver_opens_tests_resets_and_closes_on_helpers_and_checks_inlin
     look(pool);
     expect_equal(s.of[CALL_CHECK].thread, me);
     expect(s.of[CALL_RESET].calls == 1 && s.of[CALL_RESET].thread != me);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     look(pool);
     expect(s.of[CALL_TEST].calls == 1 && s.of[CALL_TEST].thread != me);
     lease = take(pool);
@@ -290,7 +290,7 @@ TEST(L9_a_driver_that_hangs_holds_up_no_other_pool_of_the_same_runtime)
         other.things[other.opened].condition = CEN_DIRTY;
         give_back(&lease);
         expect_equal(look(pool).idle, 1);
-        expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+        expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
         expect_equal(look(pool).idle, 1);
         lease = take(pool);
         expect_equal(cen_pool_discard(&lease), CEN_OK);

@@ -146,7 +146,7 @@ TEST(a_maintenance_round_tests_what_is_idle_a_few_at_a_time_and_leaves_the_rest_
     asker one;
     warm_up(pool, 6);
     s.of[CALL_TEST].takes_ns = 5 * MS;
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     pass(1 * MS);
     expect(look(pool).idle >= 5); /* there all leave at once */
     ask(&one, pool, CEN_NOW);
@@ -218,7 +218,7 @@ TEST(what_is_being_made_tested_and_in_use_all_counts_against_the_maximum)
     warm_up(pool, 2);
     s.of[CALL_TEST].hang_from = 1, s.of[CALL_TEST].hang_to = 99;
     s.of[CALL_OPEN].hang_from = 1, s.of[CALL_OPEN].hang_to = 99;
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     ceni_world_settle();
     for (int i = 0; i < 6; i++) ask(&all[i], pool, cen_in_s(9));
     cen_pool_stats n = look(pool);

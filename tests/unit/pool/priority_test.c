@@ -70,13 +70,13 @@ TEST(with_an_idle_object_the_priority_changes_nothing_and_one_that_is_none_is_re
     cen_lease lease = begin_one(.max_barging_ns = 0);
     give_back(&lease);
     for (int priority = NORMAL; priority <= LOW; priority++) {
-        expect_equal(cen_pool_take_as(pool, (cen_priority)priority, CEN_NOW, &lease, NULL), CEN_OK);
+        expect_equal(cen_pool_take_priority(pool, (cen_priority)priority, CEN_NOW, &lease, NULL), CEN_OK);
         give_back(&lease);
     }
     const int none[] = {-1, 3, 4, 100};
     for (int i = 0; i < 4; i++) {
         cen_error error;
-        expect_equal(cen_pool_take_as(pool, (cen_priority)none[i], CEN_NOW, &lease, &error), CEN_INVALID);
+        expect_equal(cen_pool_take_priority(pool, (cen_priority)none[i], CEN_NOW, &lease, &error), CEN_INVALID);
         expect_error(&error, CEN_INVALID, "priority");
     }
     expect_counts(pool, 1, 0);

@@ -100,7 +100,7 @@ TEST(L12_a_reload_reaches_what_is_being_tested_and_reset)
     cen_pool *pool = begin_life(&s, BLOCKS | HAS_TEST | HAS_CHECK | HAS_RESET, .max = 2);
     cen_lease a = take(pool), b = take(pool);
     give_back(&a);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     ceni_world_settle();
     s.things[2].condition = CEN_DIRTY;
     give_back(&b);
@@ -144,7 +144,7 @@ TEST(E2_K_a_spread_reload_reaches_what_is_out_being_opened_tested_and_reset)
                                 .test_interval_ns = CEN_OFF);
     cen_lease a = take(pool), b = take(pool), c = take(pool);
     give_back(&a);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     ceni_world_settle();
     s.things[2].condition = CEN_DIRTY;
     give_back(&b);

@@ -24,7 +24,7 @@ typedef struct taker {
 static inline void run_taker(void *argument)
 {
     taker *one = argument;
-    one->status = cen_pool_take_as(one->pool, one->priority, one->deadline, &one->lease, &one->error);
+    one->status = cen_pool_take_priority(one->pool, one->priority, one->deadline, &one->lease, &one->error);
     if (one->status == CEN_OK) expect_equal(cen_pool_detach(&one->lease), CEN_OK); /* it outlives this thread */
     one->returned_at = cen_clock();
     one->returned = true;

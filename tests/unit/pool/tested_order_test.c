@@ -59,7 +59,7 @@ TEST(what_is_being_tested_is_passed_by_and_has_its_place_afterwards)
         cen_pool *pool = begin_ordered(BLOCKS, fifo ? CEN_ORDER_FIFO : CEN_ORDER_LIFO, .test_interval_ns = CEN_OFF,
                                        .test_timeout_ns = CEN_OFF);
         give_all(pool, COUNT);
-        expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+        expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
         cen_pool_stats n = look(pool);
         expect(n.testing == 2 && n.idle == 4); /* 6 and 5: a round begins at the top */
         cen_lease lease = take_now(pool);
@@ -80,7 +80,7 @@ TEST(one_who_waits_while_all_are_tested_is_served_when_one_has_passed)
     cen_pool *pool = begin_ordered(BLOCKS, CEN_ORDER_FIFO, .test_interval_ns = CEN_OFF, .test_timeout_ns = CEN_OFF);
     expect_equal(cen_pool_resize(pool, 2, NULL), CEN_OK);
     give_all(pool, 2);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     expect_equal(look(pool).testing, 2);
     taker one;
     begin_take(&one, pool, CEN_NEVER);
@@ -101,7 +101,7 @@ TEST(what_fails_its_test_leaves_the_others_in_their_order)
             cen_pool *pool = begin_ordered(blocks, fifo ? CEN_ORDER_FIFO : CEN_ORDER_LIFO, .test_interval_ns = CEN_OFF);
             give_all(pool, COUNT);
             s.things[3].broken = s.things[5].broken = true;
-            expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+            expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
             pass(SECOND);
             expect_equal(look(pool).idle, 4);
             expect_lent(pool, fifo ? "1246" : "6421");

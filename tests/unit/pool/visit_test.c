@@ -60,7 +60,7 @@ TEST(an_object_is_visited_while_it_is_tested)
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
     pool = begin_life(&s, BLOCKS | HAS_TEST, .max = 2);
     warm_up(pool, 1);
-    expect_equal(cen_pool_test_now(pool, NULL), CEN_OK);
+    expect_equal(cen_pool_test_idle(pool, NULL), CEN_OK);
     ceni_world_settle();
     expect_equal(state_of(1), CEN_OBJECT_TESTING);
     let_all_go(&s, CALL_TEST);

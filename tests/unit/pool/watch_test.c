@@ -247,7 +247,7 @@ typedef struct asker {
 static void wait_with_priority(void *argument)
 {
     asker *a = argument;
-    a->status = cen_pool_take_as_at(a->pool, a->priority, a->deadline, &a->lease, NULL, a->where);
+    a->status = cen_pool_take_priority_at(a->pool, a->priority, a->deadline, &a->lease, NULL, a->where);
     if (a->status == CEN_OK) give_back(&a->lease);
 }
 

@@ -209,9 +209,9 @@ TEST(a_forked_child_does_not_wait_for_calls_of_its_parent)
     ceni_exit_set_timeout(CENI_FOREVER);
     block_a_helper();
     expect_ends_with(exit_in_a_child, AS_IT_SHOULD);
-    expect_equal(cen_runtime_await(NULL, CEN_NOW), CEN_TIMEOUT);
+    expect_equal(cen_runtime_wait_idle(NULL, CEN_NOW), CEN_TIMEOUT);
     open_gate(&blocked);
-    expect_equal(cen_runtime_await(NULL, CEN_NEVER), CEN_OK);
+    expect_equal(cen_runtime_wait_idle(NULL, CEN_NEVER), CEN_OK);
     expect_equal(ceni_load_seq_cst(&blocked.ended), 1);
     ceni_runtime_leave(blocked.runtime);
 }
@@ -239,7 +239,7 @@ static cen_status awaited_inside;
 
 static void await_inside(job *self)
 {
-    awaited_inside = cen_runtime_await(self->runtime, CEN_NEVER);
+    awaited_inside = cen_runtime_wait_idle(self->runtime, CEN_NEVER);
 }
 
 TEST(await_from_a_helper_is_misuse_and_of_a_manual_runtime_invalid)
@@ -251,7 +251,7 @@ TEST(await_from_a_helper_is_misuse_and_of_a_manual_runtime_invalid)
     post_job(&asks);
     await_count(&asks.ended, 1);
     expect_equal(awaited_inside, CEN_MISUSE);
-    expect_equal(cen_runtime_await(manual, CEN_NOW), CEN_INVALID);
+    expect_equal(cen_runtime_wait_idle(manual, CEN_NOW), CEN_INVALID);
     free_runtime(runtime);
     free_runtime(manual);
 }

@@ -67,10 +67,10 @@ TEST(the_descriptor_is_readable_after_an_arm_and_a_post_until_the_next_poll_and_
     expect(!readable()); /* the loop knows: it polls until arm says that it may sleep */
     expect(!cen_inbox_arm(inbox));
     expect_equal(cen_inbox_poll(inbox, 1), 1);
-    expect_equal(cen_inbox_drain(inbox), 0);
+    expect_equal(cen_inbox_run_ready(inbox), 0);
     post(&jobs[3]);
     expect(readable());
-    expect_equal(cen_inbox_drain(inbox), 1);
+    expect_equal(cen_inbox_run_ready(inbox), 1);
     expect(!readable());
     expect_equal(cen_inbox_wait(inbox, CEN_NOW), 0); /* takes the arming back */
     post(&jobs[4]);
@@ -91,7 +91,7 @@ TEST(many_completions_are_one_wake_up_and_none_while_the_loop_is_awake)
     static cen_future futures[FUTURES];
     static cen_promise promises[FUTURES];
     for (int round = 0; round < 3; round++) {
-        expect_equal(cen_inbox_drain(inbox), 0);
+        expect_equal(cen_inbox_run_ready(inbox), 0);
         for (int i = 0; i < FUTURES; i++) {
             cen_future_init(&futures[i]);
             expect_equal(cen_promise_init(&promises[i], &futures[i]), CEN_OK);
@@ -139,11 +139,11 @@ TEST(a_loop_of_epoll_and_drain_runs_all_that_others_post)
     int loop = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN};
     expect_equal(epoll_ctl(loop, EPOLL_CTL_ADD, cen_inbox_fd(inbox), &event), 0);
-    size_t ran = cen_inbox_drain(inbox);
+    size_t ran = cen_inbox_run_ready(inbox);
     start_posters(threads);
     while (ran < POSTERS * EACH) {
         expect_equal(epoll_wait(loop, &event, 1, -1), 1);
-        ran += cen_inbox_drain(inbox);
+        ran += cen_inbox_run_ready(inbox);
     }
     expect_equal(ceni_load_seq_cst(&runs), POSTERS * EACH);
     expect_equal(cen_inbox_free(inbox), CEN_OK); /* the last may still be ringing */
@@ -225,6 +225,6 @@ TEST(a_child_does_not_ring_its_parents_bell_and_the_parent_notices_nothing)
     expect(!readable());
     post(&job);
     expect(readable());
-    expect_equal(cen_inbox_drain(inbox), 1);
+    expect_equal(cen_inbox_run_ready(inbox), 1);
     expect_equal(cen_inbox_free(inbox), CEN_OK);
 }

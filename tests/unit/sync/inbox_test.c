@@ -148,7 +148,7 @@ static void use_the_inbox(cen_job *job)
 {
     (void)job;
     post(1);
-    from_within = cen_inbox_poll(inbox, 0) + cen_inbox_drain(inbox) + cen_inbox_wait(inbox, CEN_NEVER);
+    from_within = cen_inbox_poll(inbox, 0) + cen_inbox_run_ready(inbox) + cen_inbox_wait(inbox, CEN_NEVER);
     armed_within = cen_inbox_arm(inbox);
     freed_within = cen_inbox_free(inbox);
 }
@@ -243,10 +243,10 @@ TEST(a_loop_that_something_else_has_woken_reads_no_descriptor)
     }
     expect_equal(rings, 0);
     expect_equal(silences, 0);
-    expect_equal(cen_inbox_drain(inbox), 0);
+    expect_equal(cen_inbox_run_ready(inbox), 0);
     post(3);
-    expect_equal(cen_inbox_drain(inbox), 1);
-    expect_equal(cen_inbox_drain(inbox), 0);
+    expect_equal(cen_inbox_run_ready(inbox), 1);
+    expect_equal(cen_inbox_run_ready(inbox), 0);
     expect_equal(rings, 1);
     expect_equal(silences, 1);
     finish();
@@ -282,13 +282,13 @@ TEST(a_drain_runs_until_nothing_is_there_and_arms)
     cen_job again = {.run = post_itself};
     posts_left = 100;
     post_job(&again);
-    expect_equal(cen_inbox_drain(inbox), 101);
+    expect_equal(cen_inbox_run_ready(inbox), 101);
     expect_equal(rings, 0);
     post(0);
     expect_equal(rings, 1);
-    expect_equal(cen_inbox_drain(inbox), 1);
+    expect_equal(cen_inbox_run_ready(inbox), 1);
     expect(!ringing);
-    expect_equal(cen_inbox_drain(inbox), 0);
+    expect_equal(cen_inbox_run_ready(inbox), 0);
     finish();
 }
 
@@ -299,10 +299,10 @@ TEST(jobs_that_keep_posting_do_not_keep_a_drain_for_ever_and_the_loop_comes_back
     enum { POSTS = 100000 };
     posts_left = POSTS;
     post_job(&again);
-    size_t first = cen_inbox_drain(inbox), ran = first;
+    size_t first = cen_inbox_run_ready(inbox), ran = first;
     expect(first >= 1000 && first < 10000);
     expect(ringing); /* it is not forgotten */
-    while (ringing) ran += cen_inbox_drain(inbox);
+    while (ringing) ran += cen_inbox_run_ready(inbox);
     expect_equal(ran, POSTS + 1);
     finish();
 }
@@ -313,7 +313,7 @@ TEST(a_drain_that_stopped_can_be_followed_by_polls)
     cen_job again = {.run = post_itself};
     posts_left = 5000;
     post_job(&again);
-    size_t ran = cen_inbox_drain(inbox);
+    size_t ran = cen_inbox_run_ready(inbox);
     expect(ringing);
     while (cen_inbox_poll(inbox, 1) > 0) ran++;
     expect(!ringing);
@@ -414,7 +414,7 @@ TEST(a_future_tells_its_inbox_and_a_promise_can_be_kept_from_there)
     }
     expect(cen_promise_complete(&promises[0], NULL));
     expect_equal(cen_inbox_poll(inbox, 0), 1); /* the next is told by the next poll */
-    expect_equal(cen_inbox_drain(inbox), 2);
+    expect_equal(cen_inbox_run_ready(inbox), 2);
     expect_equal(dones, 3);
     finish();
 }
@@ -453,7 +453,7 @@ TEST(any_mix_of_post_poll_arm_drain_and_wait_does_what_each_of_them_says)
             expect_equal(cen_inbox_arm(inbox), may_sleep);
             armed |= may_sleep;
         } else if (choice == 6) {
-            expect_equal(cen_inbox_drain(inbox), all);
+            expect_equal(cen_inbox_run_ready(inbox), all);
             ready = fresh = 0;
             rung = false;
             armed = true;
@@ -471,7 +471,7 @@ TEST(any_mix_of_post_poll_arm_drain_and_wait_does_what_each_of_them_says)
         expect_equal(ringing > 0, rung);
         expect_equal(next_posted - next_run, ready + fresh);
     }
-    cen_inbox_drain(inbox);
+    cen_inbox_run_ready(inbox);
     finish();
 }
 
@@ -547,7 +547,7 @@ TEST(all_memory_of_an_inbox_comes_from_its_allocator_and_posting_needs_none)
     size_t held = from_allocator;
     expect(held > 0);
     for (int i = 0; i < 10; i++) post(i);
-    expect_equal(cen_inbox_drain(inbox), 10);
+    expect_equal(cen_inbox_run_ready(inbox), 10);
     expect_equal(from_allocator, held);
     finish();
     expect_equal(from_allocator, 0);
@@ -571,7 +571,7 @@ TEST(null_is_no_inbox)
     expect_equal(cen_inbox_fd(NULL), -1);
     expect_equal(cen_inbox_poll(NULL, 0), 0);
     expect(!cen_inbox_arm(NULL));
-    expect_equal(cen_inbox_drain(NULL), 0);
+    expect_equal(cen_inbox_run_ready(NULL), 0);
     expect_equal(cen_inbox_wait(NULL, CEN_NEVER), 0);
 }
 
@@ -583,7 +583,7 @@ TEST(in_a_child_an_inbox_of_the_parents_rings_and_runs_nothing_and_can_be_freed)
     post(0);
     expect_equal(rings, 0);
     expect_equal(cen_inbox_poll(inbox, 0), 0);
-    expect_equal(cen_inbox_drain(inbox), 0);
+    expect_equal(cen_inbox_run_ready(inbox), 0);
     expect_equal(cen_inbox_wait(inbox, CEN_NEVER), 0);
     expect(!cen_inbox_arm(inbox));
     expect_equal(reads, 0);

@@ -49,9 +49,9 @@ static cen_status wait_somehow(unsigned round)
     int element;
     size_t which;
     cen_case pop = cen_case_pop(queue, &element);
-    if (round % 3 == 0) return cen_pool_take_stop(pool, CEN_NEVER, &token, &lease, NULL);
-    if (round % 3 == 1) return cen_future_wait_stop(&future, CEN_NEVER, &token);
-    return cen_select_stop(&pop, 1, CEN_NEVER, &token, &which);
+    if (round % 3 == 0) return cen_pool_take_stoppable(pool, CEN_NEVER, &token, &lease, NULL);
+    if (round % 3 == 1) return cen_future_wait_stoppable(&future, CEN_NEVER, &token);
+    return cen_select_stoppable(&pop, 1, CEN_NEVER, &token, &which);
 }
 
 static void *wait_again_and_again(void *unused)
@@ -118,7 +118,7 @@ TEST(a_handler_on_the_waiting_thread_itself_ends_its_wait_whenever_the_signal_co
 static void *wait_once(void *unused)
 {
     (void)unused;
-    if (cen_future_wait_stop(&future, CEN_NEVER, &token) != CEN_INTERRUPTED)
+    if (cen_future_wait_stoppable(&future, CEN_NEVER, &token) != CEN_INTERRUPTED)
         ceni_add_relaxed(&wrong, 1); /* carries nothing */
     return NULL;
 }
@@ -135,11 +135,11 @@ TEST(a_set_in_a_forked_child_touches_no_waiter_of_the_parent)
         cen_promise kept;
         cen_future_init(&mine);
         cen_promise_init(&kept, &mine);
-        bool forked = cen_future_wait_stop(&mine, CEN_NEVER, &token) == CEN_FORKED;
+        bool forked = cen_future_wait_stoppable(&mine, CEN_NEVER, &token) == CEN_FORKED;
         cen_stop_token_set(&token);
         bool set = cen_stop_token_is_set(&token);
         cen_stop_token_init(&token);
-        bool anew = cen_future_wait_stop(&mine, cen_in_ns(1), &token) == CEN_TIMEOUT;
+        bool anew = cen_future_wait_stoppable(&mine, cen_in_ns(1), &token) == CEN_TIMEOUT;
         _exit(forked && set && anew ? 0 : 1);
     }
     int status = 1;

@@ -41,7 +41,7 @@ TEST(a_token_that_is_null_is_never_set)
     cen_stop_token_reset(NULL);
     expect(!cen_stop_token_is_set(NULL));
     promise_anew();
-    expect_equal(cen_future_wait_stop(&future, cen_in_ns(1), NULL), CEN_TIMEOUT);
+    expect_equal(cen_future_wait_stoppable(&future, cen_in_ns(1), NULL), CEN_TIMEOUT);
     expect(cen_future_cancel(&future));
 }
 
@@ -53,13 +53,13 @@ TEST(a_wait_with_a_token_that_was_set_before_returns_at_once_and_the_future_stay
     cen_stop_token_set(&token);
     promise_anew();
     int64_t began = cen_clock();
-    expect_equal(cen_future_wait_stop(&future, CEN_NEVER, &token), CEN_INTERRUPTED);
+    expect_equal(cen_future_wait_stoppable(&future, CEN_NEVER, &token), CEN_INTERRUPTED);
     expect_equal(cen_clock(), began);
     cen_stop_token_reset(&token);
-    expect_equal(cen_future_wait_stop(&future, cen_in_ns(1000), &token), CEN_TIMEOUT);
+    expect_equal(cen_future_wait_stoppable(&future, cen_in_ns(1000), &token), CEN_TIMEOUT);
     expect(cen_promise_complete(&promise, &token));
     cen_stop_token_set(&token);
-    expect_equal(cen_future_wait_stop(&future, CEN_NEVER, &token), CEN_OK); /* a result is never withheld */
+    expect_equal(cen_future_wait_stoppable(&future, CEN_NEVER, &token), CEN_OK); /* a result is never withheld */
     expect(future.value == &token);
 }
 
@@ -71,7 +71,7 @@ typedef struct waiting {
 static void wait_for_future(void *into)
 {
     waiting *self = into;
-    self->status = cen_future_wait_stop(&future, CEN_NEVER, &token);
+    self->status = cen_future_wait_stoppable(&future, CEN_NEVER, &token);
 }
 
 TEST(a_stopped_wait_can_be_continued_cancelled_or_told_later)
@@ -101,7 +101,7 @@ TEST(one_token_stops_waits_for_pools_queues_and_futures)
     ceni_world_settle();
     cen_stop_token_set(&token);
     join(one.thread);
-    two.status = cen_future_wait_stop(&other, CEN_NEVER, &token);
+    two.status = cen_future_wait_stoppable(&other, CEN_NEVER, &token);
     expect(one.status == CEN_INTERRUPTED && two.status == CEN_INTERRUPTED);
     expect(cen_future_cancel(&other) && cen_future_cancel(&future));
 }
@@ -118,11 +118,11 @@ TEST(a_select_with_a_set_token_does_nothing_even_if_it_could)
     cen_case push = cen_case_push(queue, &value);
     cen_stop_token_init(&token);
     cen_stop_token_set(&token);
-    expect_equal(cen_select_stop(&push, 1, CEN_NEVER, &token, &which), CEN_INTERRUPTED);
+    expect_equal(cen_select_stoppable(&push, 1, CEN_NEVER, &token, &which), CEN_INTERRUPTED);
     expect(which == 9 && cen_queue_length(queue) == 0);
     cen_stop_token_reset(&token);
-    expect_equal(cen_select_stop(&push, 1, CEN_NEVER, &token, &which), CEN_OK);
-    expect_equal(cen_select_stop(&push, 1, cen_in_ns(1), NULL, &which), CEN_TIMEOUT);
+    expect_equal(cen_select_stoppable(&push, 1, CEN_NEVER, &token, &which), CEN_OK);
+    expect_equal(cen_select_stoppable(&push, 1, cen_in_ns(1), NULL, &which), CEN_TIMEOUT);
     expect(which == 0 && cen_queue_length(queue) == 1);
     cen_queue_free(queue);
 }
@@ -131,7 +131,7 @@ static void select_nothing(void *into)
 {
     waiting *self = into;
     size_t which;
-    self->status = cen_select_stop(NULL, 0, CEN_NEVER, &token, &which);
+    self->status = cen_select_stoppable(NULL, 0, CEN_NEVER, &token, &which);
 }
 
 TEST(a_select_over_nothing_may_wait_for_a_token)
@@ -181,11 +181,11 @@ TEST(a_take_with_a_set_token_takes_nothing_even_if_an_object_is_idle)
     cen_lease lease = take_now(pool);
     give_back(&lease);
     cen_error error;
-    expect_equal(cen_pool_take_stop(pool, CEN_NEVER, &token, &lease, &error), CEN_INTERRUPTED);
+    expect_equal(cen_pool_take_stoppable(pool, CEN_NEVER, &token, &lease, &error), CEN_INTERRUPTED);
     expect(strstr(error.text, "the stop token is set"));
     expect_counts(pool, 1, 0);
     cen_stop_token_reset(&token);
-    expect_equal(cen_pool_take_stop(pool, CEN_NEVER, &token, &lease, &error), CEN_OK);
+    expect_equal(cen_pool_take_stoppable(pool, CEN_NEVER, &token, &lease, &error), CEN_OK);
     give_back(&lease);
     free_pool(pool);
 }
@@ -265,7 +265,7 @@ TEST(a_take_with_options_that_make_no_sense_is_invalid)
 static void await_take(void *argument)
 {
     cen_take_op *take = argument;
-    expect_equal(cen_future_wait_stop(&take->future, CEN_NEVER, &token), CEN_INTERRUPTED);
+    expect_equal(cen_future_wait_stoppable(&take->future, CEN_NEVER, &token), CEN_INTERRUPTED);
 }
 
 TEST(an_asynchronous_take_whose_wait_is_stopped_keeps_its_place_in_the_queue)
@@ -285,7 +285,7 @@ TEST(an_asynchronous_take_whose_wait_is_stopped_keeps_its_place_in_the_queue)
     expect_equal(expect_sound(pool).waiting, 2);
     give_back(&held); /* the asynchronous take came first */
     cen_stop_token_reset(&token);
-    expect_equal(cen_future_wait_stop(&take.future, CEN_NEVER, &token), CEN_OK);
+    expect_equal(cen_future_wait_stoppable(&take.future, CEN_NEVER, &token), CEN_OK);
     expect_equal(take.future.status, CEN_OK);
     expect_waiting(&later);
     give_back(&take.lease);
@@ -319,12 +319,12 @@ TEST(a_child_sets_a_token_of_its_parent_and_waits_with_it_after_init)
 {
     cen_stop_token_init(&token);
     promise_anew();
-    expect_equal(cen_future_wait_stop(&future, cen_in_ns(1), &token), CEN_TIMEOUT);
+    expect_equal(cen_future_wait_stoppable(&future, cen_in_ns(1), &token), CEN_TIMEOUT);
     ceni_world_fork();
-    expect_equal(cen_future_wait_stop(&future, cen_in_ns(1), &token), CEN_FORKED);
+    expect_equal(cen_future_wait_stoppable(&future, cen_in_ns(1), &token), CEN_FORKED);
     cen_stop_token_set(&token);
     expect(cen_stop_token_is_set(&token));
     cen_stop_token_init(&token);
-    expect_equal(cen_future_wait_stop(&future, cen_in_ns(1), &token), CEN_TIMEOUT);
+    expect_equal(cen_future_wait_stoppable(&future, cen_in_ns(1), &token), CEN_TIMEOUT);
     expect(cen_future_cancel(&future));
 }
