@@ -11,6 +11,8 @@ import { OverviewView } from './overview.js';
 import { PoolView } from './pool.js';
 import { ComponentView } from './components.js';
 
+sessionStorage.removeItem('cenote-reloads'); // all parts have come: boot.js
+
 const place = (id) => document.getElementById(id);
 const seen = { process: null, components: [], history: new History(), events: new Events() };
 let view = null;
@@ -35,9 +37,9 @@ class GoneView {
         this.element = el(
             'div',
             { class: 'view' },
-            el('h1', { tabindex: '-1', text: 'Not there' }),
-            el('p', { class: 'empty', text: `Nothing in this process has the number ${number}, or not any more.` }),
-            el('p', {}, el('a', { href: '#/', text: 'To the overview' })),
+            el('h1', { tabindex: '-1', text: 'Not found' }),
+            el('p', { class: 'empty', text: `This process has no component with the number ${number}. It may have been removed.` }),
+            el('p', {}, el('a', { href: '#/', text: 'Back to the overview' })),
         );
     }
 
@@ -49,7 +51,7 @@ class OneThing {
         this.number = component.number;
         this.component = component;
         this.view = component.kind === 'pool' ? new PoolView(component) : new ComponentView(component);
-        this.gone = el('p', { class: 'banner notice', hidden: true, text: 'It is gone. These are its last numbers.' });
+        this.gone = el('p', { class: 'banner notice', hidden: true, text: 'This component has been removed. The page shows its last data.' });
         this.element = el('div', {}, this.gone, this.view.element);
     }
 
@@ -112,7 +114,7 @@ function onSeen({ process, at_ns, components, events, missed, fresh, reread, pas
         seen.history = new History();
         seen.events.clear();
         shown = '';
-        say('Another process answers now. Its history begins here.');
+        say('A different process is responding. Its history begins here.');
     }
     if (reread) seen.events.clear();
     seen.process = process;
@@ -132,7 +134,7 @@ function onSeen({ process, at_ns, components, events, missed, fresh, reread, pas
 
 // ---- The link's state -----------------------------------------------------------------------------
 
-const LINK_WORDS = { live: 'live', gone: 'no answer', locked: 'needs a token' };
+const LINK_WORDS = { live: 'live', gone: 'no response', locked: 'token required' };
 let countdown = 0;
 
 function onChanged({ state, in_ms, text, defect }) {
@@ -150,7 +152,7 @@ function onChanged({ state, in_ms, text, defect }) {
     setText(place('gone-text'), text);
     const until = performance.now() + in_ms;
     const count = () =>
-        setText(place('gone-when'), `Trying again in ${Math.max(1, Math.ceil((until - performance.now()) / 1000))} s.`);
+        setText(place('gone-when'), `Next attempt in ${Math.max(1, Math.ceil((until - performance.now()) / 1000))} s.`);
     count();
     countdown = setInterval(count, 1000);
 }

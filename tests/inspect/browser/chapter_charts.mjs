@@ -71,7 +71,7 @@ await test('takes in a second are as many as the process counts', async () => {
 });
 
 await test('the cursor tells the past, by keys and by the pointer', async () => {
-    const chart = page.getByRole('slider', { name: 'Time an object was held' });
+    const chart = page.getByRole('slider', { name: 'Hold time', exact: true });
     await chart.focus();
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('ArrowLeft');
@@ -85,7 +85,7 @@ await test('the cursor tells the past, by keys and by the pointer', async () => 
     const box = await chart.boundingBox();
     await page.mouse.move(box.x + box.width - 30, box.y + 40);
     await until('the pointer', async () => /s ago/.test(await page.locator('.when').first().innerText()));
-    const map = page.getByRole('slider', { name: 'Holds, how many of which length' });
+    const map = page.getByRole('slider', { name: 'Distribution of hold times' });
     await map.focus();
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('ArrowUp');

@@ -21,7 +21,7 @@ await test('every pool has a card on the overview, with its limit and who holds'
 });
 
 await test('a pool whose server is away is what the overview begins with', async () => {
-    await until('the breaker', async () => /nothing can be opened/.test(await textOf('.attention li')));
+    await until('the breaker', async () => /no object can be opened/.test(await textOf('.attention li')));
     assert.match(await textOf('.attention li'), /^reports/);
 });
 
@@ -69,7 +69,7 @@ await test('every component has a view of its own, by its address', async () => 
         }
     }
     await show('#/pool/99999');
-    assert.match(await textOf('main'), /has the number 99999/);
+    assert.match(await textOf('main'), /no component with the number 99999/);
 });
 
 await test('crews, routers and supervisors show workers, members and children', async () => {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { shop, watch, hosts, open, page, show, textOf } from './desk.mjs';
-import { Shop, test, until } from './stage.mjs';
+import { browser, shop, watch, hosts, open, page, show, textOf } from './desk.mjs';
+import { Shop, TOKEN, test, until } from './stage.mjs';
 
 await test('a page that is not seen asks nothing', async () => {
     const seen = (hidden) =>
@@ -46,7 +46,7 @@ await test('a program that may only be looked at has no controls, and shows who 
     hosts.add(new URL(address).host);
     const visitor = await open({}, '#/', address);
     await until('the leak', async () =>
-        /an object has been out for .*, taken at .*inspected\.c:\d+/.test(await visitor.locator('.attention').innerText()),
+        /an object has been held for .*, taken at .*inspected\.c:\d+/.test(await visitor.locator('.attention').innerText()),
     );
     await visitor.locator('.attention').getByRole('link', { name: 'reports' }).click();
     await until('the view', async () => (await visitor.locator('h1 .badge', { hasText: 'leak' }).count()) === 1);
@@ -54,6 +54,23 @@ await test('a program that may only be looked at has no controls, and shows who 
     await visitor.context().close();
     example.kill('SIGTERM');
     assert.equal(await ended, 0);
+});
+
+await test('a page of which a part did not come loads again by itself, and says so if that does not help', async () => {
+    const context = await browser.newContext();
+    const visitor = watch.over(await context.newPage());
+    let [asked, refusals] = [0, 1];
+    await visitor.route('**/numbers.js', (route) => (asked++ < refusals ? route.abort('connectionreset') : route.continue()));
+    await watch.during(/ERR_CONNECTION_RESET|ERR_ABORTED/, async () => {
+        await visitor.goto(`${shop.address}?token=${TOKEN}`);
+        await until('the cards', async () => (await visitor.locator('article.card').count()) > 5);
+        assert.equal(asked, 2);
+        refusals = Infinity;
+        await visitor.reload();
+        await until('the word', async () => /did not load/.test(await visitor.locator('#hello').innerText()));
+        assert.equal(asked, 2 + 6);
+    });
+    await context.close();
 });
 
 await test('another process in the place of the last one is seen at the first look', async () => {
@@ -84,7 +101,7 @@ await test('another process in the place of the last one is seen at the first lo
         await until('the second', async () => (await title()) === 'second');
         const looks = await visitor.evaluate(() => window.titlesAtLooks.filter((shown) => shown === 'first').length);
         assert.ok(looks >= 1 && looks <= 2, `after ${looks} looks`);
-        assert.match(await visitor.locator('#said').innerText(), /Another process/);
+        assert.match(await visitor.locator('#said').innerText(), /A different process/);
         await visitor.context().close();
         assert.equal(await second.end(), 0);
     });
@@ -105,7 +122,7 @@ await test('what the page cannot draw is told as its own defect, and not as sile
         await until('the banner', () => banner.isVisible());
         assert.equal(await visitor.locator('#link').innerText(), 'live');
         assert.ok(!(await visitor.locator('#gone').isVisible()));
-        assert.match(await banner.innerText(), /defect of the page/);
+        assert.match(await banner.innerText(), /bug in the page/);
         await visitor.unroute(/api\/components/);
         await until('its end', async () => !(await banner.isVisible()));
     });
@@ -117,8 +134,8 @@ await test('a process that ends is shown as gone, and one that comes back is see
     await watch.during(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET|ERR_ABORTED/, async () => {
         assert.equal(await shop.end(), 0);
         await until('the banner', () => page.locator('#gone').isVisible());
-        assert.match(await textOf('#gone'), /does not answer.*last that was known.*Trying again in \d+ s/s);
-        assert.equal(await textOf('#link'), 'no answer');
+        assert.match(await textOf('#gone'), /does not respond.*last known data.*Next attempt in \d+ s/s);
+        assert.equal(await textOf('#link'), 'no response');
         assert.ok((await page.locator('article.card').count()) > 5, 'the last numbers stay');
         // Its first looks are cut off half-way: that it is another process must not be forgotten by that.
         let cut = false;
@@ -127,13 +144,13 @@ await test('a process that ends is shown as gone, and one that comes back is see
             return route.abort('connectionreset');
         });
         const again = await Shop.start('again', new URL(shop.address).host);
-        await page.getByRole('button', { name: 'Try now' }).click();
+        await page.getByRole('button', { name: 'Retry now' }).click();
         await until('the cut', () => cut);
         await until('the banner again', () => page.locator('#gone').isVisible());
         await page.unroute(/api\/components/);
         await until('the new one', async () => (await textOf('#title')) === 'again');
         await until('the end of the banner', async () => !(await page.locator('#gone').isVisible()));
-        assert.match(await textOf('#said'), /Another process/);
+        assert.match(await textOf('#said'), /A different process/);
         assert.equal(await again.end(), 0);
     });
 });

@@ -86,13 +86,13 @@ await test('events pass a filter by text, level and kind, and can be held still'
     assert.ok(texts.length >= 1 && texts.every((text) => /paused/i.test(text) && /orders/.test(text)), texts.join('\n'));
     await page.getByRole('searchbox').fill('no such component ever');
     await until('nothing', async () => (await page.locator('.event').count()) === 0);
-    assert.match(await textOf('.log .empty'), /no event passes/);
+    assert.match(await textOf('.log .empty'), /no event matches/);
     await page.getByRole('searchbox').fill('');
-    await page.getByLabel('Least level').selectOption('warning');
+    await page.getByLabel('Lowest level').selectOption('warning');
     await until('levels', async () =>
         (await page.locator('.event .level').allInnerTexts()).every((level) => /warning|error/.test(level)),
     );
-    await page.getByLabel('Least level').selectOption('detail');
+    await page.getByLabel('Lowest level').selectOption('detail');
     await page.getByLabel('Kind').selectOption('supervisor');
     await until('kinds', async () => {
         const names = await page.locator('.event .of').allInnerTexts();
@@ -103,7 +103,7 @@ await test('events pass a filter by text, level and kind, and can be held still'
     await shop.tell('cut');
     await until('newer ones', async () => /[1-9]\d* newer/.test(await textOf('.filter .note')));
     assert.equal(await page.locator('.event').count(), held);
-    await press('Go on');
+    await press('Continue');
     await until('them', async () => (await page.locator('.event').count()) > held);
 });
 

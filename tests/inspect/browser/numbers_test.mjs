@@ -281,7 +281,7 @@ test('a component that is gone is forgotten after five minutes, and a clock that
     assert.equal(history.of(3).samples.length, 1);
 });
 
-test('a pool is said to be used up only if somebody waits and all are out', () => {
+test('a pool is said to be exhausted only if takes wait and all objects are in use', () => {
     const pool = (metrics, description) => ({
         number: 1,
         kind: 'pool',
@@ -291,10 +291,10 @@ test('a pool is said to be used up only if somebody waits and all are out', () =
     });
     const texts = (component) => concernsOf(component).map(({ text }) => text);
     assert.deepEqual(texts(pool({ held: 4 })), []);
-    assert.deepEqual(texts(pool({ held: 4, waiting: 2 })), ['used up']);
-    assert.deepEqual(texts(pool({ held: 3, idle: 1, waiting: 2 })), ['used up'], 'the one that is idle is on its way');
-    assert.equal(sentenceOf(pool({ held: 4, waiting: 1 })), 'all 4 are out, and 1 take waits');
-    assert.equal(sentenceOf(pool({ held: 3, idle: 1, waiting: 2 })), 'all 4 are out, or about to be, and 2 takes wait');
+    assert.deepEqual(texts(pool({ held: 4, waiting: 2 })), ['exhausted']);
+    assert.deepEqual(texts(pool({ held: 3, idle: 1, waiting: 2 })), ['exhausted'], 'the one that is idle is on its way');
+    assert.equal(sentenceOf(pool({ held: 4, waiting: 1 })), 'all objects (limit 4) are in use, and 1 take waits');
+    assert.equal(sentenceOf(pool({ held: 3, idle: 1, waiting: 2 })), 'all objects (limit 4) are in use or about to be, and 2 takes wait');
     assert.deepEqual(texts(pool({ held: 2, idle: 2, waiting: 2 })), [], 'there is one for each');
     assert.deepEqual(texts(pool({ held: 2, idle: 1, waiting: 5 })), [], 'there may be one more');
     assert.deepEqual(texts(pool({ held: 1, idle: 3, waiting: 9, paused: 1 })), ['paused']);
@@ -303,14 +303,14 @@ test('a pool is said to be used up only if somebody waits and all are out', () =
     const holders = [{ held_ns: 1e6 }, { held_ns: 2e9, where: 'b.c:2 g' }, { held_ns: 5e9, where: 'a.c:1 f' }];
     const leaky = pool({ held: 3 }, { leak_after_ns: 1e9, holders });
     assert.deepEqual(texts(leaky), ['2 leaks']);
-    assert.equal(sentenceOf(leaky), 'an object has been out for 5.00 s, taken at a.c:1 f');
+    assert.equal(sentenceOf(leaky), 'an object has been held for 5.00 s, taken at a.c:1 f');
 });
 
 test('what no number shows is said by the cause of a pool and never by its words', () => {
     const pool = (description) => ({ number: 1, kind: 'pool', name: 'p', metrics: { max: 4, held: 4 }, description });
     const texts = (component) => concernsOf(component).map(({ text }) => text);
     assert.deepEqual(texts(pool({ cause: 'leak' })), ['leak suspected']);
-    assert.deepEqual(texts(pool({ cause: 'opening_failed' })), ['opening fails']);
+    assert.deepEqual(texts(pool({ cause: 'opening_failed' })), ['opens fail']);
     assert.deepEqual(texts(pool({ cause: 'exhausted', explanation: 'pool "p": Leak suspected: object 1' })), []);
     assert.deepEqual(texts(pool({ cause: 'of a later version' })), []);
     const holders = [{ held_ns: 2e9 }];

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The page, in a real browser, of a real process: chapter by chapter, those that are named. `run` starts it.
 import assert from 'node:assert/strict';
-import { browser, hosts, shop, watch } from './desk.mjs';
+import { browser, hosts, page, shop, watch } from './desk.mjs';
 import { allPassed, test } from './stage.mjs';
 
 for (const chapter of process.argv.slice(2)) await import(`./chapter_${chapter}.mjs`);
 
+await page.context().close();
 await browser.close();
 
 await test(`nothing went wrong in the browser in ${process.argv.slice(2).join(' and ')}, and nobody else was asked`, async () => {

@@ -41,7 +41,7 @@ for (const [clients, seconds] of load) {
 }
 
 await light.screenshot({ path: `${folder}/dashboard-light.png` });
-await dark.getByRole('slider', { name: 'Time a take waited' }).focus();
+await dark.getByRole('slider', { name: 'Wait time', exact: true }).focus();
 for (let i = 0; i < 24; i++) await dark.keyboard.press('ArrowLeft');
 await dark.screenshot({ path: `${folder}/dashboard-dark.png` });
 await phone.screenshot({ path: `${folder}/dashboard-phone.png` });

@@ -114,8 +114,8 @@ export function launch() {
     return chromium.launch({ executablePath: process.env.CENOTE_CHROMIUM, args: flags });
 }
 
-// The browser opens sockets in advance. If it is held up for a second the server, which has places for few, has ended one that was
-// silent, and the browser shows that instead of opening another.
+// The browser opens sockets in advance. If it is held up for long the server has ended one that was silent, and the browser shows
+// that instead of opening another. The page then loads again by itself (boot.js), or its next look succeeds (link.js).
 export const STALE_SOCKET = /ERR_SOCKET_NOT_CONNECTED/;
 
 // Everything that a page must not do is noted here, unless it was announced.
@@ -130,8 +130,17 @@ export class Watch {
     }
 
     over(page) {
+        let leaves = false; // the context is being closed, or the page loads again: what is under way is aborted
         const note = (text) => {
-            if (!this.allowed?.test(text)) this.wrong.push(text);
+            if (STALE_SOCKET.test(text)) leaves = true;
+            else if (!this.allowed?.test(text)) this.wrong.push(text);
+        };
+        page.on('load', () => (leaves = false));
+        const context = page.context();
+        const close = context.close.bind(context);
+        context.close = () => {
+            leaves = true;
+            return close();
         };
         page.on('console', (message) => {
             if (['error', 'warning'].includes(message.type())) note(`${message.type()}: ${message.text()}`);
@@ -145,8 +154,8 @@ export class Watch {
         const givenUp = (request) => performance.now() - this.began.get(request) > 4500;
         page.on('requestfailed', (request) => {
             const why = request.failure()?.errorText;
-            if (request.isNavigationRequest() && STALE_SOCKET.test(why)) return;
-            if (why !== 'net::ERR_ABORTED' || !givenUp(request)) note(`failed: ${request.url()} ${why}`);
+            if (why === 'net::ERR_ABORTED' && (leaves || givenUp(request))) return;
+            note(`failed: ${request.url()} ${why}`);
         });
         page.on('response', (response) => {
             if (response.status() >= 400) note(`answer: ${response.status()} ${response.url()}`);
