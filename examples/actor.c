@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bank whose accounts need no lock: each is an actor, and only its handler
- * touches its balance.
+ * A bank whose accounts need no lock: each account is an actor, and only its handler touches its balance.
  *
- *     4 threads ▶ tell "deposit", ask "withdraw" ▶ 2 accounts
- *     each account ▶ tells itself "interest", later, again and again
- *     a transfer asks one account and, when that has paid, tells the other
+ *     4 threads ▶ send "deposit", request "withdraw" ▶ 2 accounts
+ *     each account ▶ sends itself "interest" at intervals
+ *     a transfer withdraws from one account and, if that succeeds, deposits into the other
  *
- * The sum of all balances is what went in minus what came out, and nobody was
- * ever paid what was not there.
+ * At the end the sum of all balances is what was deposited minus what was withdrawn, and no account was overdrawn.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -23,14 +21,14 @@ enum { ACCOUNTS = 2, THREADS = 4, ROUNDS = 2000 };
 
 typedef struct account {
     cen_actor *actor;
-    long balance, interest; /* its handler's alone */
-    cen_message accrue;     /* to itself, later */
+    long balance, interest; /* only its handler */
+    cen_message accrue;     /* a message to itself, sent with a delay */
 } account;
 
 typedef enum kind { DEPOSIT, WITHDRAW } kind;
 
 typedef struct order {
-    cen_message message; /* first */
+    cen_message message; /* first member */
     kind kind;
     long amount;
 } order;
@@ -43,7 +41,8 @@ static void accrue(account *self)
 {
     self->balance++;
     self->interest++;
-    cen_actor_tell_after(self->actor, &self->accrue, MS); /* CLOSED when it has been stopped: then that was the last */
+    cen_actor_tell_after(self->actor, &self->accrue, MS,
+                         NULL); /* CLOSED if the actor was stopped: then that was the last one */
 }
 
 static void handle(void *argument, cen_message *message)
@@ -52,10 +51,10 @@ static void handle(void *argument, cen_message *message)
     order *asked = (order *)message;
     if (message == &self->accrue) {
         accrue(self);
-    } else if (asked->kind == DEPOSIT) { /* told: it is ours */
+    } else if (asked->kind == DEPOSIT) { /* a sent message: this handler owns it */
         self->balance += asked->amount;
         free(asked);
-    } else if (self->balance < asked->amount) { /* asked: it is the asker's, and not touched after the answer */
+    } else if (self->balance < asked->amount) { /* a request: the caller owns it; not touched after the reply */
         cen_error poor = {.status = CEN_EMPTY, .text = "the account is overdrawn"};
         cen_message_fail(message, &poor);
     } else {
@@ -74,10 +73,10 @@ static bool open_account(account *self, const char *name)
         return false;
     }
     cen_message_init(&self->accrue, "interest");
-    return cen_actor_tell_after(self->actor, &self->accrue, MS) == CEN_OK;
+    return cen_actor_tell_after(self->actor, &self->accrue, MS, NULL) == CEN_OK;
 }
 
-/* ---- Its customers -------------------------------------------------------------------------- */
+/* ---- Customers ------------------------------------------------------------------------------ */
 
 static bool deposit(account *to, long amount)
 {
@@ -86,25 +85,25 @@ static bool deposit(account *to, long amount)
     cen_message_init(&paid->message, "deposit");
     paid->kind = DEPOSIT;
     paid->amount = amount;
-    if (cen_actor_tell(to->actor, &paid->message) == CEN_OK) return true;
-    free(paid); /* refused: it is still ours */
+    if (cen_actor_tell(to->actor, &paid->message, NULL) == CEN_OK) return true;
+    free(paid); /* refused: this function still owns it */
     return false;
 }
 
 static bool withdraw(account *from, long amount)
 {
-    order asked = {.kind = WITHDRAW, .amount = amount}; /* on the stack: nobody touches it once the future is done */
+    order asked = {.kind = WITHDRAW, .amount = amount}; /* on the stack: not touched once the future is done */
     cen_future answer;
     cen_message_init(&asked.message, "withdraw");
     cen_future_init(&answer);
-    return cen_actor_ask(from->actor, &asked.message, &answer) == CEN_OK &&
+    return cen_actor_ask(from->actor, &asked.message, &answer, NULL) == CEN_OK &&
            cen_future_wait(&answer, CEN_NEVER) == CEN_OK && answer.status == CEN_OK;
 }
 
 typedef struct customer {
     pthread_t thread;
     unsigned number;
-    long in, out; /* what it brought into the bank, and took away */
+    long in, out; /* deposits and withdrawals */
 } customer;
 
 static void *use_the_bank(void *argument)
@@ -126,7 +125,7 @@ static bool close_account(account *self, uint64_t *handled)
     cen_future stopped;
     cen_actor_stats stats = CEN_SIZED(cen_actor_stats);
     cen_future_init(&stopped);
-    if (cen_actor_stop(self->actor, CEN_STOP_DRAIN, &stopped) != CEN_OK) return false;
+    if (cen_actor_stop(self->actor, CEN_STOP_DRAIN, &stopped, NULL) != CEN_OK) return false;
     if (cen_future_wait(&stopped, cen_in_s(10)) != CEN_OK) return false;
     cen_actor_stats_get(self->actor, &stats);
     *handled += stats.handled;
@@ -148,7 +147,7 @@ int main(void)
         expected += customers[i].in - customers[i].out;
     }
     for (unsigned i = 0; i < ACCOUNTS; i++) {
-        if (!close_account(&accounts[i], &handled)) return fprintf(stderr, "an account does not close\n"), 1;
+        if (!close_account(&accounts[i], &handled)) return fprintf(stderr, "cannot close an account\n"), 1;
         found += accounts[i].balance;
         interest += accounts[i].interest;
         if (accounts[i].balance < 0) return fprintf(stderr, "an account is overdrawn\n"), 1;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics without atomics and without locks: every worker of a crew counts for
- * itself, in its context, and now and then adds what it has to a total.
+ * Metrics without atomics and without locks: every worker of a crew counts in its own context, and at intervals adds
+ * its counts to a total.
  *
  *     main ▶ 5,000 requests ▶ 3 workers, each with counters of its own
- *     a request: parse ▶ wait for a disk, which is a timer here ▶ let others go first ▶ answer
- *     a worker:  counts in its context; on tick, also when idle, and at its end: adds up and begins at 0
+ *     a request: parse ▶ wait for a disk, which is a timer here ▶ let other tasks run ▶ reply
+ *     a worker:  counts in its context; on each tick, also when idle, and at its end: adds up and resets its counters
  *
- * A request may be parsed on one worker and answered on another, so each step
- * asks for the context anew. The total comes to be exact while the workers idle,
- * by their ticks alone; and again at the end, with what the last requests counted.
+ * A request may be parsed by one worker and finished by another, so each step gets the context again. While the workers
+ * idle, their ticks alone make the total exact. At the end it is exact again, including the counts of the last
+ * requests.
  */
 #undef NDEBUG /* in every build: asserts, and the check that no context is kept from one step to the next */
 #include <assert.h>
@@ -24,21 +24,21 @@
 enum { WORKERS = 3, REQUESTS = 5000, LATE_REQUESTS = 500 };
 #define MS INT64_C(1000000)
 
-/* ---- What is counted ------------------------------------------------------------------------ */
+/* ---- Counters ------------------------------------------------------------------------------- */
 
 typedef struct counts {
     uint64_t parsed, bytes, answered, cents;
 } counts;
 
 typedef struct metrics {
-    counts counts; /* since the last flush; its worker's alone */
+    counts counts; /* since the last flush; only its worker */
     uint32_t worker;
     uint64_t flushes, answered; /* for the table */
 } metrics;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* taken by flushes, never by a step */
 static counts total;
-static metrics rows[WORKERS]; /* what each worker leaves behind */
+static metrics rows[WORKERS]; /* copied from each worker at its end */
 
 static cen_status make_metrics(void *argument, uint32_t worker, void **out, cen_error *error)
 {
@@ -50,7 +50,7 @@ static cen_status make_metrics(void *argument, uint32_t worker, void **out, cen_
     return CEN_OK;
 }
 
-/* On the worker's own thread, between two steps, every 20 ms whether it is busy or not, and when it ends. */
+/* Called on the worker's own thread between two steps, every 20 ms even if it is idle, and when it ends. */
 static void flush(void *argument, void *context)
 {
     metrics *mine = context;
@@ -69,7 +69,7 @@ static void end_metrics(void *argument, void *context)
 {
     metrics *mine = context, *row = &rows[mine->worker];
     (void)argument;
-    assert(mine->counts.parsed == 0 && mine->counts.answered == 0); /* a last tick came before */
+    assert(mine->counts.parsed == 0 && mine->counts.answered == 0); /* after the last tick */
     row->flushes += mine->flushes;
     row->answered += mine->answered;
     free(mine);
@@ -105,9 +105,9 @@ static cen_next parse(cen_task *task)
     mine->counts.parsed++;
     mine->counts.bytes += self->length;
     cen_timer_init(&self->disk);
-    cen_error error = {.status = cen_timer_start(&self->disk, NULL, cen_in_ms(1 + self->length % 20))};
+    cen_error error = {.status = cen_timer_start(&self->disk, NULL, cen_in_ms(1 + self->length % 20), NULL)};
     if (error.status != CEN_OK) return cen_task_fail(task, &error);
-    return cen_task_wait(task, &self->disk.future, has_read); /* and the worker does something else */
+    return cen_task_wait(task, &self->disk.future, has_read); /* meanwhile the worker runs other tasks */
 }
 
 /* ---- Main ----------------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ static bool is_total(const counts *expected)
     return is;
 }
 
-/* Nothing is submitted meanwhile: only ticks of idle workers bring the total. */
+/* No task is submitted meanwhile: only ticks of idle workers update the total. */
 static int64_t await_total(const counts *expected)
 {
     int64_t begin = cen_clock();
@@ -162,10 +162,10 @@ int main(void)
     }
     int64_t ns = await_total(&expected);
     assert(is_total(&expected));
-    printf("%d requests answered; %.0f ms later the idle workers had flushed everything\n", REQUESTS,
+    printf("%d requests finished; %.0f ms later the idle workers had flushed all counts\n", REQUESTS,
            (double)ns / (double)MS);
 
-    submit(crew, REQUESTS, LATE_REQUESTS, &expected); /* and at once the end */
+    submit(crew, REQUESTS, LATE_REQUESTS, &expected); /* and shut down at once */
     cen_crew_report report = CEN_SIZED(cen_crew_report);
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
     assert(cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(20), &report, NULL) == CEN_OK);
@@ -182,7 +182,7 @@ int main(void)
     }
     printf("  total              %8" PRIu64 ", %" PRIu64 " bytes, %" PRIu64 " cents\n", total.answered, total.bytes,
            total.cents);
-    printf("\n%" PRIu64 " steps, %" PRIu64 " of them taken from another worker's queue; every count is exact\n",
+    printf("\n%" PRIu64 " steps, %" PRIu64 " of them stolen from another worker's queue; all counts are exact\n",
            stats.steps, stats.stolen);
     return answered == total.answered ? 0 : 1;
 }

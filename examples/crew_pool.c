@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thousand tasks, four connections, two workers: nobody holds a worker while it
- * waits for a connection or for the server's answer.
+ * A thousand tasks, four connections, two workers: no task occupies a worker while it waits for a connection or for the
+ * server's reply.
  *
- *     a query: ask the pool ▶ wait ▶ send ▶ wait for the answer ▶ give the connection back
+ *     a query: take from the pool ▶ wait ▶ send ▶ wait for the reply ▶ give the connection back
  *
- * The server is a timer: it answers after a millisecond. Workers that blocked would
- * have two queries on their way at a time; here there are four, as many as connections.
+ * The server is a timer: it replies after 1 ms. Workers that block would have two queries in flight at a time. Here
+ * there are four, as many as connections.
  *
- * Then what a task hears when it is not wanted any more: a cancel before it has
- * begun, a cancel while it waits in the pool's line, and a deadline in the same place.
+ * Then three tasks that are not wanted any longer: one cancelled before it has begun, one cancelled in the pool's wait
+ * queue, and one whose deadline passes there.
  */
-#undef NDEBUG /* in every build */
+#undef NDEBUG /* asserts in every build */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -26,7 +26,7 @@ enum { WORKERS = 2, CONNECTIONS = 4, QUERIES = 1000 };
 /* ---- The driver ----------------------------------------------------------------------------- */
 
 typedef struct connection {
-    cen_timer server; /* its answer to the query that is on its way */
+    cen_timer server; /* the reply to the query in flight */
     bool is_busy;
     int queries;
 } connection;
@@ -66,7 +66,7 @@ static cen_next has_answer(cen_task *task)
     c->is_busy = false;
     c->queries++;
     on_their_way--;
-    cen_pool_give(&self->take.lease); /* never waits: the next in line goes on */
+    cen_pool_give(&self->take.lease); /* never waits: the connection goes to the next waiter */
     return cen_task_done(task, NULL);
 }
 
@@ -74,7 +74,8 @@ static cen_next has_connection(cen_task *task)
 {
     query *self = (query *)task;
     cen_error error = {.status = cen_task_check_stop(task)};
-    /* Asked to end, it may have come too late to give the connection up. Whether there is one says the future alone. */
+    /* If the task was cancelled, the cancel may have come too late to withdraw the take. Only the future tells whether
+     * there is a connection. */
     if (!cen_future_is_done(&self->take.future)) return cen_task_fail(task, &error);
     self->got_connection = self->take.future.status == CEN_OK;
     if (error.status == CEN_OK) error.status = self->take.future.status;
@@ -89,7 +90,7 @@ static cen_next has_connection(cen_task *task)
     while (now > most && !atomic_compare_exchange_weak(&most_on_their_way, &most, now)) {
     }
     cen_timer_init(&c->server);
-    assert(cen_timer_start(&c->server, NULL, cen_in_ms(1)) == CEN_OK);
+    assert(cen_timer_start(&c->server, NULL, cen_in_ms(1), NULL) == CEN_OK);
     return cen_task_wait(task, &c->server.future, has_answer);
 }
 
@@ -114,7 +115,7 @@ static cen_status result(query *self)
     return self->task.future.status;
 }
 
-/* ---- A thousand of them ------------------------------------------------------------------------ */
+/* ---- A thousand queries ------------------------------------------------------------------------ */
 
 static void await_waiting(cen_crew *crew, uint64_t count)
 {
@@ -133,7 +134,7 @@ static void give_all(cen_lease all[CONNECTIONS])
     for (int i = 0; i < CONNECTIONS; i++) cen_pool_give(&all[i]);
 }
 
-/* First main has all connections, so that all tasks come to wait: two workers are enough for that. */
+/* First main takes all connections, so that all tasks have to wait. Two workers are enough for that. */
 static void run_queries(cen_crew *crew)
 {
     static query queries[QUERIES];
@@ -149,12 +150,12 @@ static void run_queries(cen_crew *crew)
     int64_t start = cen_clock();
     give_all(all);
     for (int i = 0; i < QUERIES; i++) assert(result(&queries[i]) == CEN_OK);
-    printf("%d tasks waited at once; their queries of 1 ms over %d connections, by %d workers: %.0f ms\n", QUERIES,
+    printf("%d waiting tasks; their queries of 1 ms over %d connections, by %d workers: %.0f ms\n", QUERIES,
            CONNECTIONS, WORKERS, (double)(cen_clock() - start) / 1e6);
     assert(most_on_their_way > WORKERS && most_on_their_way <= CONNECTIONS && on_their_way == 0);
 }
 
-/* ---- Not wanted any more ------------------------------------------------------------------------ */
+/* ---- Cancel and deadline ------------------------------------------------------------------------ */
 
 static atomic_bool may_go_on;
 
@@ -164,7 +165,7 @@ static cen_next keep_worker(cen_task *task)
     return cen_task_done(task, NULL);
 }
 
-/* While other tasks keep both workers, a third is taken back before it has begun. */
+/* While other tasks occupy both workers, a third task is cancelled before it has begun. */
 static void cancel_before_it_begins(cen_crew *crew)
 {
     cen_task keepers[WORKERS];
@@ -181,12 +182,12 @@ static void cancel_before_it_begins(cen_crew *crew)
     bool taken_back = cen_task_cancel(&third.task);
     may_go_on = true;
     for (int i = 0; i < WORKERS; i++) assert(cen_future_wait(&keepers[i].future, cen_in_s(20)) == CEN_OK);
-    printf("cancelled before it began: %s, its future says %s\n", taken_back ? "yes" : "no",
+    printf("cancelled before it began: %s, status of its future: %s\n", taken_back ? "yes" : "no",
            cen_status_name(result(&third)));
     assert(taken_back && third.task.future.status == CEN_INTERRUPTED);
 }
 
-/* Main has all connections, so queries wait in the pool's line; one is cancelled there, then one is too late. */
+/* Main has all connections, so queries wait in the pool's wait queue. One is cancelled there, another times out. */
 static void end_in_the_line(cen_crew *crew)
 {
     cen_lease all[CONNECTIONS];
@@ -196,9 +197,10 @@ static void end_in_the_line(cen_crew *crew)
     assert(cen_crew_submit(crew, &cancelled.task, NULL) == CEN_OK);
     await_waiting(crew, 1);
     int64_t start = cen_clock();
-    assert(!cen_task_cancel(&cancelled.task)); /* it has begun: it is asked to end, and its wait is over */
+    assert(!cen_task_cancel(&cancelled.task)); /* it has begun: the cancel asks it to end, and ends its wait */
     cen_status status = result(&cancelled);
-    printf("cancelled in the line: %s after %.1f ms\n", cen_status_name(status), (double)(cen_clock() - start) / 1e6);
+    printf("cancelled in the wait queue: %s after %.1f ms\n", cen_status_name(status),
+           (double)(cen_clock() - start) / 1e6);
     assert(status == CEN_INTERRUPTED && !cancelled.got_connection);
 
     make_ready(&late, "late");
@@ -206,7 +208,8 @@ static void end_in_the_line(cen_crew *crew)
     start = cen_clock();
     assert(cen_crew_submit(crew, &late.task, NULL) == CEN_OK);
     status = result(&late);
-    printf("too late in the line: %s after %.1f ms\n", cen_status_name(status), (double)(cen_clock() - start) / 1e6);
+    printf("timed out in the wait queue: %s after %.1f ms\n", cen_status_name(status),
+           (double)(cen_clock() - start) / 1e6);
     assert(status == CEN_TIMEOUT && !late.got_connection);
     give_all(all);
 }

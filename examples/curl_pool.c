@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool of HTTP clients: five lines, and then what it does for whoever uses it.
+ * A pool of HTTP clients: five lines of code, and then its features.
  *
  *     CENOTE_SERVER_URL=http://127.0.0.1:8080/ curl_pool             by HTTP/1.1
  *     CENOTE_SERVER_URL=http://127.0.0.1:8080/ curl_pool --http2     a server that speaks HTTP/2
  *
- *     four threads get the same page, with two connections between them
- *     somebody sets options that the next one must not find
- *     a server that is not there
- *     with --http2: the same page a thousand times, over two connections that everybody uses at once
+ *     four threads get the same page over two connections
+ *     a holder sets options that the next holder must not see
+ *     a server that does not exist
+ *     with --http2: the same page a thousand times, over two connections that all requests share
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -28,11 +28,11 @@ static int surprises;
 static void expect_that(bool holds, const char *what)
 {
     if (holds) return;
-    printf("  NOT SO: %s\n", what);
+    printf("  FAILED: %s\n", what);
     __atomic_add_fetch(&surprises, 1, __ATOMIC_RELAXED); /* carries nothing */
 }
 
-/* ---- Five lines: cen_curl(url) would do for HTTP/1.1 -------------------------------------------------- */
+/* ---- Five lines: cen_curl(url) is enough for HTTP/1.1 ------------------------------------------------- */
 
 static cen_pool *open_pool(const char *at)
 {
@@ -52,7 +52,7 @@ static void *get_pages(void *pool)
             cen_curl_response response = {0};
             cen_status status = cen_curl_get(curl, "/", &response, &error);
             expect_that(status == CEN_OK && response.status == 200,
-                        status == CEN_OK ? "the page is there" : error.text);
+                        status == CEN_OK ? "the page can be fetched" : error.text);
             cen_curl_response_free(&response);
         } else {
             expect_that(false, error.text);
@@ -69,10 +69,10 @@ static void share_two(cen_pool *pool)
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     cen_pool_stats_get(pool, &stats);
     printf("%d threads got %d pages with %u connections\n", THREADS, THREADS * ROUNDS, (unsigned)stats.opened);
-    expect_that(stats.opened <= CONNECTIONS, "there are no more connections than allowed");
+    expect_that(stats.opened <= CONNECTIONS, "no more connections than allowed");
 }
 
-/* ---- What one leaves behind ----------------------------------------------------------------------------- */
+/* ---- Options left behind -------------------------------------------------------------------------------- */
 
 static size_t drop(char *bytes, size_t size, size_t count, void *nothing)
 {
@@ -94,8 +94,8 @@ static void leave_something(cen_pool *pool)
         curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
         curl_easy_getinfo(curl, CURLINFO_NUM_CONNECTS, &connects);
         const char *which = connects == 0 ? "the same" : "another";
-        printf("the next user's request was answered with %ld, over %s connection\n", status, which);
-        expect_that(code == CURLE_OK && status == 200, "options are put back when a handle is given back");
+        printf("the next holder's request got status %ld, over %s connection\n", status, which);
+        expect_that(code == CURLE_OK && status == 200, "a give restores the handle's options");
     }
 }
 
@@ -125,14 +125,14 @@ static void ask_at_once(void)
     }
     int answered = 0;
     for (int i = 0; i < ASKS; i++) {
-        expect_that(cen_future_wait(&futures[i], cen_in_s(30)) == CEN_OK, "it ends by its deadline");
+        expect_that(cen_future_wait(&futures[i], cen_in_s(30)) == CEN_OK, "the request ends by its deadline");
         answered += futures[i].status == CEN_OK;
         if (futures[i].status == CEN_OK) cen_http_reply_free(futures[i].value);
     }
     cen_http_stats stats = CEN_SIZED(cen_http_stats);
     cen_http_stats_get(http, &stats);
-    printf("%d of %d requests were answered over %u connections\n", answered, ASKS, (unsigned)stats.loops);
-    expect_that(answered == ASKS, "all of them are answered");
+    printf("%d of %d requests got a reply, over %u connections\n", answered, ASKS, (unsigned)stats.loops);
+    expect_that(answered == ASKS, "all requests get a reply");
     cen_http_free(http);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other side of the loop_*.c examples: a process that listens on loopback
- * and sends back whatever it is sent. It ends when the process that started it does.
+ * The server of the loop_*.c examples: a process that listens on loopback and returns whatever it receives. It ends
+ * when the process that started it does.
  */
 #ifndef EXAMPLES_ECHO_H
 #define EXAMPLES_ECHO_H
@@ -23,7 +23,7 @@ enum { ECHO_MOST = 32 };
 typedef struct echo_server {
     struct sockaddr_in address;
     pid_t process;
-    int lifeline; /* the process ends when this is closed, and so does it if we die */
+    int lifeline; /* the process ends when this is closed, also by the death of its parent */
 } echo_server;
 
 static void echo_serve(int listener, int lifeline)
@@ -44,7 +44,7 @@ static void echo_serve(int listener, int lifeline)
     }
 }
 
-/* To be called while the program has one thread: it forks. */
+/* Start the server by fork. Call it while the program has one thread. */
 static bool echo_start(echo_server *echo)
 {
     socklen_t length = sizeof echo->address;
@@ -72,21 +72,22 @@ static void echo_stop(echo_server *echo)
     waitpid(echo->process, NULL, 0);
 }
 
-/* A connection to it, or -1. Waits, but on loopback not for long; with SOCK_NONBLOCK it may not be connected yet. */
+/* Return a connection to the server, or -1. It waits, but not long on loopback. With SOCK_NONBLOCK it may not be
+ * connected yet. */
 static int echo_connect(const echo_server *echo, int flags)
 {
     int on = 1, fd = socket(AF_INET, SOCK_STREAM | flags, 0);
     if (fd < 0) return -1;
     if (connect(fd, (const struct sockaddr *)&echo->address, sizeof echo->address) == 0 ||
         (flags && errno == EINPROGRESS)) {
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* a request is small, and is to leave at once */
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* a request is small and must be sent at once */
         return fd;
     }
     close(fd);
     return -1;
 }
 
-/* A request is one number; on loopback its four bytes arrive together. */
+/* A request is one number. On loopback its 4 bytes arrive together. */
 static bool echo_send(int fd, uint32_t number)
 {
     return send(fd, &number, sizeof number, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof number;

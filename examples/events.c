@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of a process as lines of a log: a pool that is too small, a server that
- * goes away, and a word of the program's own. The same events are in a file that would
- * outlive a crash, and is read from there at the end. docs/events.md is the page.
+ * The events of a process as lines of a log: a pool that is too small, a server that fails, and an event of the
+ * program's own. The same events are in a file that survives a crash, and are read from it at the end. docs/events.md
+ * explains them.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void print(FILE *to, const cen_event *event)
             cen_event_level_name(event->level), event->what, event->text);
 }
 
-/* The log: called on a thread of its own, one event at a time. */
+/* The log: called on its own thread, one event at a time. */
 static void log_it(void *argument, const cen_event *event, uint64_t missed)
 {
     if (missed) fprintf(argument, "... %llu more\n", (unsigned long long)missed);
@@ -56,7 +56,7 @@ static void count_it(void *argument, const cen_event *event)
     kept++;
 }
 
-/* Two objects, three who want one: the third waits in vain. */
+/* Two objects and three takes: the third one times out. */
 static void use_the_pool(cen_pool *pool)
 {
     cen_error error;
@@ -66,7 +66,7 @@ static void use_the_pool(cen_pool *pool)
     if (cen_pool_take(pool, cen_in_ms(20), &third, &error) != CEN_TIMEOUT) abort();
     cen_pool_give(&leases[0]);
     server_is_down = 1;
-    cen_pool_discard(&leases[1]); /* it broke, and there will be no other */
+    cen_pool_discard(&leases[1]); /* the connection broke, and no other can be opened */
     cen_pool_pause(pool, NULL);
     cen_pool_resume(pool, NULL);
 }
@@ -92,9 +92,9 @@ int main(void)
     cen_pool_free(pool);
     cen_event_emit(CEN_LEVEL_NOTICE, "stopped", "The service has stopped.");
 
-    /* Ends the log: what there is has been logged when it returns. */
+    /* Ends the log: all events have been logged when it returns. */
     cen_events_listen(CEN_LEVEL_DETAIL, NULL, NULL, NULL);
-    /* As `cenote events FILE` does, in another process, after a crash. */
+    /* As `cenote events FILE` does in another process, after a crash. */
     cen_status status = cen_events_read_file(path, count_it, NULL, &error);
     unlink(path);
     printf("%d events logged, %d in the file\n", (int)logged, (int)kept);

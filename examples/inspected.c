@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that can be looked into while it runs.
+ * A program that can be inspected while it runs.
  *
  *     inspected                         only this user's programs reach it: cenote top PID
- *     inspected 127.0.0.1:9911          see http://127.0.0.1:9911/ in a browser
+ *     inspected 127.0.0.1:9911          open http://127.0.0.1:9911/ in a browser
  *     inspected ADDRESS --control --token TOKEN --seconds N     control over TCP requires a token
  *
- * In it there is something of everything to see:
+ * It contains an example of each kind:
  *
- *     orders     a pool with four connections for nine threads: most of them wait
- *     reports    a pool with eight for two threads, and one who took a connection and forgot it
- *     invoices   a crew of two workers that is given work now and then
- *     replicas   a router over three members, of which the second is down now and then
- *     service    a supervisor of the links east and west, of which west is cut now and then
+ *     orders     a pool with 4 connections for 9 threads: most of them wait
+ *     reports    a pool with 8 for 2 threads, and a holder that forgot its connection
+ *     invoices   a crew of 2 workers that gets work at intervals
+ *     replicas   a router over 3 members, the second of which is down at times
+ *     service    a supervisor of the links east and west; west is cut at times
  *
- * It runs until SIGINT or SIGTERM comes, or for N seconds, and then ends all of it in order. Its status says whether
- * all was there to be seen.
+ * It runs until SIGINT or SIGTERM, or for N seconds, and then shuts everything down in order. Its exit status is 0 if
+ * everything was visible.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -52,7 +52,7 @@ static void die(const char *text)
 static cen_status open_connection(void *argument, void **out, cen_error *error)
 {
     (void)argument, (void)error;
-    sleep_ms(5); /* as long as a server nearby takes */
+    sleep_ms(5); /* about what a nearby server takes */
     *out = malloc(16);
     return *out ? CEN_OK : CEN_NO_MEMORY;
 }
@@ -82,7 +82,7 @@ static void *place_orders(void *argument)
     unsigned turn = (unsigned)(uintptr_t)argument;
     while (!ending) {
         cen_lease lease;
-        /* Now and then somebody is in a hurry, and gives up. */
+        /* At times a take has a deadline of only 1 ms, and times out. */
         cen_deadline patience = ++turn % 200 == 0 ? cen_in_ms(1) : cen_in_s(1);
         if (cen_pool_take(orders, patience, &lease, NULL) != CEN_OK) continue;
         sleep_ms(1 + (int)(turn % 5));
@@ -105,10 +105,10 @@ static void *write_reports(void *argument)
     return NULL;
 }
 
-/* Takes a connection and never gives it back: after a second it is reported as a leak, with this line. */
+/* Takes a connection and never gives it back: after 1 s it is reported as a leak, with this line. */
 static void forget_one(void)
 {
-    if (cen_pool_take(reports, cen_in_s(1), &forgotten, NULL) != CEN_OK) die("a report could not be begun");
+    if (cen_pool_take(reports, cen_in_s(1), &forgotten, NULL) != CEN_OK) die("no connection for a report");
 }
 
 static void hear_of_leak(void *argument, const cen_event *event, uint64_t missed)
@@ -139,18 +139,18 @@ static cen_router *make_router(cen_member *members[MEMBERS])
     static const char *const names[MEMBERS] = {"a.example:5432", "b.example:5432", "c.example:5432"};
     cen_error error;
     cen_router *router;
-    cen_router_options options = CEN_ROUTER_OPTIONS(.name = "replicas", .max = 16, .measure = true);
+    cen_router_options options = CEN_ROUTER_OPTIONS(.name = "replicas", .max_in_flight = 16, .measure = true);
     if (cen_router_new(&options, &router, &error) != CEN_OK) die(error.text);
     for (int i = 0; i < MEMBERS; i++) {
         cen_member_options member =
             CEN_MEMBER_OPTIONS(.name = names[i], .value = &members[i], .weight = (uint32_t)(1 + i));
         if (cen_router_add(router, &member, &members[i], &error) != CEN_OK) die(error.text);
-        cen_member_up(members[i]);
+        cen_member_up(members[i], NULL);
     }
     return router;
 }
 
-static cen_child west; /* its present start, for whoever cuts it */
+static cen_child west; /* its current start, for the code that cuts it */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static cen_status link_up(void *argument, cen_child child, cen_error *error)
@@ -202,7 +202,7 @@ static cen_supervisor *make_supervisors(cen_supervisor **links)
 
 typedef struct settings {
     cen_inspect_options inspect;
-    double seconds; /* 0: until it is told to end */
+    double seconds; /* 0: until a signal */
 } settings;
 
 static settings read_arguments(int count, char **arguments)
@@ -231,7 +231,7 @@ static void run(const settings *s, const sigset_t *signals, cen_crew *crew, cen_
             if (cen_router_route(router, NULL, CEN_NOW, &route, NULL) == CEN_OK)
                 cen_route_done(&route, turn % 50 == 0 ? CEN_OUTCOME_FAILED : CEN_OUTCOME_OK, (1 + turn % 7) * MS);
         if (turn % 200 == 100) cen_member_down(members[1], NULL);
-        if (turn % 200 == 150) cen_member_up(members[1]);
+        if (turn % 200 == 150) cen_member_up(members[1], NULL);
         if (turn % 150 == 40) cut_west();
         if (sigtimedwait(signals, NULL, &step) > 0) return;
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -240,7 +240,7 @@ static void run(const settings *s, const sigset_t *signals, cen_crew *crew, cen_
     }
 }
 
-/* All that there is has its place in the metrics. */
+/* Return true if every component has its place in the metrics. */
 static bool all_is_seen(void)
 {
     static const char *const names[] = {"cenote_pool_held{name=\"orders\"",
@@ -254,7 +254,7 @@ static bool all_is_seen(void)
     bool all = metrics != NULL;
     for (size_t i = 0; metrics && i < sizeof names / sizeof names[0]; i++) {
         bool there = strstr(metrics, names[i]);
-        if (!there) printf("not seen: %s\n", names[i]);
+        if (!there) printf("missing in the metrics: %s\n", names[i]);
         all &= there;
     }
     free(metrics);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Short reads beside heavy work: three lanes, each a crew of its own, and never
- * more tasks than may be.
+ * Short reads beside heavy work: three lanes, each with its own crew and a limit on its tasks.
  *
- *     low     200 heavy tasks of 2 ms of computing, up to 64 of them admitted: who is refused comes again, when it was told to
- *     high    a short read every few milliseconds, which the heavy ones cannot keep waiting in their queue
- *     normal  a lane of 4, filled by tasks that wait: the fifth is told how many there are, and when to try again
+ *     low     200 heavy tasks of 2 ms of computing, at most 64 admitted: a refused one waits for its retry time
+ *     high    a short read every few milliseconds, which heavy tasks cannot delay in their queue
+ *     normal  a limit of 4 tasks, which all wait: the fifth is refused with the count and a time for a retry
  *
- * At the end the numbers add up: what was admitted is over, and what was refused was counted.
+ * At the end the numbers add up: admitted tasks are done, and refused ones were counted.
  */
-#undef NDEBUG /* in every build */
+#undef NDEBUG /* asserts in every build */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,7 +45,7 @@ static cen_next compute(cen_task *task)
 static cen_task heavy[HEAVY];
 static int refused;
 
-/* Goes on until it is admitted: a refusal says when that is worth another try. */
+/* Retry until the task is admitted. Each refusal contains the time after which a retry makes sense. */
 static void submit_heavy(cen_task *task)
 {
     cen_error error;
@@ -68,7 +67,7 @@ static cen_next read_value(cen_task *task)
     return cen_task_done(task, &value);
 }
 
-/* The longest that a read took while the low lane was full of heavy tasks. */
+/* Return the longest time of a read while the low lane is full of heavy tasks. */
 static int64_t read_beside_them(void)
 {
     int64_t longest = 0;
@@ -86,12 +85,12 @@ static int64_t read_beside_them(void)
     return longest;
 }
 
-/* ---- A lane that is full ------------------------------------------------------------------------- */
+/* ---- A full lane --------------------------------------------------------------------------------- */
 
 typedef struct waiter {
-    cen_task task; /* first */
+    cen_task task; /* first member */
     cen_future snapshot;
-    cen_promise promise; /* main keeps it */
+    cen_promise promise; /* main completes it */
 } waiter;
 
 static cen_next has_snapshot(cen_task *task)
@@ -112,23 +111,23 @@ static cen_status submit_waiter(waiter *self, cen_error *error)
     return cen_lanes_submit(lanes, CEN_PRIORITY_NORMAL, &self->task, (cen_deadline){0}, error);
 }
 
-/* Suspended tasks keep no worker, but they keep their place. */
+/* Suspended tasks occupy no worker, but they count towards the limit. */
 static void fill_normal(void)
 {
     waiter waiters[NORMAL_AT_A_TIME], fifth;
     cen_error error;
     for (int i = 0; i < NORMAL_AT_A_TIME; i++) assert(submit_waiter(&waiters[i], &error) == CEN_OK);
     assert(submit_waiter(&fifth, &error) == CEN_FULL);
-    printf("\nfour tasks wait for a snapshot, and the fifth hears:\n  %s\n", error.text);
+    printf("\nfour tasks wait for a snapshot, and the fifth is refused:\n  %s\n", error.text);
     for (int i = 0; i < NORMAL_AT_A_TIME; i++) cen_promise_complete(&waiters[i].promise, NULL);
-    await(&waiters[0].task); /* whoever sees the end of a task finds its place free */
+    await(&waiters[0].task); /* once a task's end is visible, its place is free */
     assert(submit_waiter(&fifth, &error) == CEN_OK);
     cen_promise_complete(&fifth.promise, NULL);
     for (int i = 1; i < NORMAL_AT_A_TIME; i++) await(&waiters[i].task);
     await(&fifth.task);
 }
 
-/* ---- The numbers ---------------------------------------------------------------------------------- */
+/* ---- Numbers -------------------------------------------------------------------------------------- */
 
 static void report(void)
 {
@@ -165,9 +164,9 @@ int main(void)
     for (int i = 0; i < HEAVY_AT_A_TIME; i++) submit_heavy(&heavy[i]);
     int64_t longest = read_beside_them(), wait;
     assert(cen_lanes_estimate(lanes, CEN_PRIORITY_LOW, &wait) == CEN_OK);
-    printf("one more heavy task would begin in about %.0f ms\n", (double)wait / (double)MS);
+    printf("another heavy task would start in about %.0f ms\n", (double)wait / (double)MS);
     for (int i = HEAVY_AT_A_TIME + READS; i < HEAVY; i++) submit_heavy(&heavy[i]);
-    printf("the longest of %d short reads beside them took %.2f ms\n", READS, (double)longest / (double)MS);
+    printf("the longest of %d concurrent short reads took %.2f ms\n", READS, (double)longest / (double)MS);
     fill_normal();
     for (int i = 0; i < HEAVY; i++) await(&heavy[i]);
     report();

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A protocol of lines, its client and its server, for own_driver: each line is answered with a line, "ok ..." or "no ...".
+ * A line protocol, its client and its server, for own_driver. Each line gets a response line, "ok ..." or "no ...".
  *
  *     hello NAME PASSWORD   must be the first           add A B     the sum
  *     ping                                              begin, set TEXT, get, commit, rollback
- *     sleep MS              and then answers            who         the connection's number
- *     kill NUMBER           ends that connection        count       connections of others than NAME admin
+ *     sleep MS              responds after that time    who         the connection's number
+ *     kill NUMBER           ends that connection        count       connections of users other than admin
  *
- * The server is a process with a thread for each connection, and goes with the process that started it.
+ * The server is a process with a thread per connection. It ends with the process that started it.
  */
 #ifndef EXAMPLES_LINES_H
 #define EXAMPLES_LINES_H
@@ -27,14 +27,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- The client: what somebody else's library would be --------------------------------------------- */
+/* ---- The client: stands for a third-party library -------------------------------------------------- */
 
 typedef struct line {
     int fd;
-    bool is_broken, in_transaction; /* as far as the answers tell */
+    bool is_broken, in_transaction; /* as far as the responses tell */
 } line;
 
-/* For each wait of the following calls, connecting too; 0: none. */
+/* Set the timeout of each wait of the calls below, including connects; 0: none. */
 static inline void line_limit(line *l, int ms)
 {
     struct timeval limit = {ms / 1000, ms % 1000 * 1000};
@@ -42,7 +42,7 @@ static inline void line_limit(line *l, int ms)
     setsockopt(l->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 }
 
-/* False: errno says why. */
+/* Connect. Returns false with errno. */
 static inline bool line_connect(line *l, uint16_t port, int ms)
 {
     struct sockaddr_in address = {
@@ -52,8 +52,8 @@ static inline bool line_connect(line *l, uint16_t port, int ms)
     return l->fd >= 0 && connect(l->fd, (struct sockaddr *)&address, sizeof address) == 0;
 }
 
-/* Sends a line and waits for its answer: true if that is "ok". False with "" for an answer: errno says why; 0: the server
- * hung up. */
+/* Send a line and wait for its response. Returns true if it begins with "ok". False with an empty `answer`: errno has
+ * the error, 0 if the server hung up. */
 static inline bool line_ask(line *l, const char *question, char *answer, size_t room)
 {
     char text[120];
@@ -62,7 +62,7 @@ static inline bool line_ask(line *l, const char *question, char *answer, size_t 
     l->is_broken |= send(l->fd, text, size, MSG_NOSIGNAL) != (ssize_t)size;
     while (!l->is_broken && (have == 0 || answer[have - 1] != '\n') && have + 1 < room) {
         ssize_t got = recv(l->fd, answer + have, room - 1 - have, 0);
-        if (got <= 0) l->is_broken = true; /* gone, or late: what came now would be taken for the next answer */
+        if (got <= 0) l->is_broken = true; /* gone or late: a late response would be taken for the next one */
         else have += (size_t)got;
     }
     answer[l->is_broken || have == 0 ? 0 : have - 1] = 0;
@@ -79,12 +79,12 @@ enum { LINES_MOST = 64 };
 static struct lines {
     pthread_mutex_t lock;
     struct visitor {
-        int fd, number; /* 0: nobody */
+        int fd, number; /* 0: free */
         bool is_admin;
-        char value[40], kept[40]; /* now, and when the transaction began */
+        char value[40], kept[40]; /* the current value, and the one when the transaction began */
         bool in_transaction;
     } visitors[LINES_MOST];
-    int last_number, most; /* so many others than admin are let in */
+    int last_number, most; /* the limit for users other than admin */
 } lines = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static inline int lines_count(void)
@@ -128,12 +128,12 @@ static inline void lines_answer(struct visitor *v, const char *question, char *o
     }
 }
 
-/* Its first line. False: it has been refused. */
+/* Handle the first line. Returns false if the client was refused. */
 static inline bool lines_greet(struct visitor *v, const char *question, char *out, size_t room)
 {
     bool is_admin = strcmp(question, "hello admin commander") == 0;
     bool is_let_in = is_admin || strcmp(question, "hello tester secret") == 0;
-    v->is_admin = true; /* until it is let in it does not count */
+    v->is_admin = true; /* does not count until it is admitted */
     if (is_let_in && !is_admin && lines_count() >= lines.most) snprintf(out, room, "no room");
     else if (is_let_in) snprintf(out, room, "ok");
     else snprintf(out, room, "no, that is not the password");
@@ -152,7 +152,7 @@ static inline void *lines_serve(void *argument)
         int ms;
         question[strcspn(question, "\n")] = 0;
         struct pollfd gone = {.fd = v->fd, .events = POLLIN};
-        /* its client has gone, or is rude */
+        /* the client has gone, or sends too early */
         if (is_in && sscanf(question, "sleep %d", &ms) == 1 && poll(&gone, 1, ms) != 0) break;
         pthread_mutex_lock(&lines.lock);
         bool was_in = is_in;
@@ -189,7 +189,8 @@ static inline void lines_accept(int listener)
     }
 }
 
-/* The process, or -1; *port is where it listens. It lets in `most` at a time, and administrators. */
+/* Start the server. Returns its process or -1; *port: its port. It admits `most` clients at a time, and any number of
+ * administrators. */
 static inline pid_t lines_start(int most, uint16_t *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

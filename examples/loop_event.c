@@ -2,12 +2,12 @@
 /*
  * A pool in a libevent loop: the descriptor of a pollable is one more event, and its callback runs what is due.
  *
- *     200 requests ▶ [ the pool's line ] ▶ 4 connections ▶ an echo process
+ *     200 requests ▶ [ wait queue of the pool ] ▶ 4 connections ▶ an echo process
  *
- * However much is told meanwhile, the loop wakes once for it. The pool's runtime is the pollable's, so there is no thread but
+ * The loop wakes once for any number of completions. The pool uses the pollable's runtime, so there is no thread but
  * the loop's.
  *
- * Then all connections are held, and one more ask has 20 ms. Its deadline makes the same descriptor readable.
+ * Then all connections are held, and one more take has 20 ms. Its deadline makes the same descriptor readable.
  */
 #include <event2/event.h>
 #include <pthread.h>
@@ -21,13 +21,13 @@
 enum { CONNECTIONS = 4, REQUESTS = 200, PATIENCE_S = 20 };
 
 typedef struct request {
-    cen_take_op take; /* first: what the pool tells is the request itself */
+    cen_take_op take; /* first member: a completed take is its request */
     uint32_t number;
 } request;
 
 typedef struct connection {
     int fd;
-    struct event *answer; /* added while a request waits for one */
+    struct event *answer; /* added while a request waits for its reply */
     request *user;
 } connection;
 
@@ -49,7 +49,7 @@ static int surprises;
 static bool expect_that(bool holds, const char *what)
 {
     if (!holds) surprises++;
-    if (!holds) printf("  NOT SO: %s\n", what);
+    if (!holds) printf("  FAILED: %s\n", what);
     return holds;
 }
 
@@ -60,16 +60,16 @@ static void on_answer(evutil_socket_t fd, short what, void *argument)
     connection *c = argument;
     request *r = c->user;
     (void)what;
-    expect_that(r && echo_receive((int)fd, r->number, MSG_DONTWAIT), "the answer is that of the request");
+    expect_that(r && echo_receive((int)fd, r->number, MSG_DONTWAIT), "the reply belongs to the request");
     c->user = NULL;
     if (++here.answered == REQUESTS) event_base_loopbreak(here.base);
-    if (r) cen_pool_give(&r->take.lease); /* to the next in line, who is told by run_ready; never waits */
+    if (r) cen_pool_give(&r->take.lease); /* to the next waiter, whose callback run_ready calls; never waits */
 }
 
 static void on_ready(cen_take_op *take)
 {
     request *r = (request *)take;
-    expect_that(r->number == here.next_number++, "who asks first is told first");
+    expect_that(r->number == here.next_number++, "takes complete in order");
     if (!expect_that(take->future.status == CEN_OK, "every request gets a connection")) return;
     connection *c = take->lease.object;
     expect_that(c->user == NULL, "a connection has one user at a time");
@@ -79,19 +79,19 @@ static void on_ready(cen_take_op *take)
 
 static void on_kept(cen_take_op *take)
 {
-    here.kept += expect_that(take->future.status == CEN_OK, "a connection is had");
+    here.kept += expect_that(take->future.status == CEN_OK, "the take gets a connection");
     if (here.kept == CONNECTIONS) event_base_loopbreak(here.base);
 }
 
 static void on_late(cen_take_op *take)
 {
-    here.late = expect_that(take->future.status == CEN_TIMEOUT, "the ask is told TIMEOUT");
-    expect_that(cen_clock() >= here.due, "it is not told before its deadline");
-    expect_that(pthread_equal(pthread_self(), loops_thread), "it is told on the loop's thread");
+    here.late = expect_that(take->future.status == CEN_TIMEOUT, "the take ends with TIMEOUT");
+    expect_that(cen_clock() >= here.due, "it does not time out early");
+    expect_that(pthread_equal(pthread_self(), loops_thread), "it completes on the loop's thread");
     event_base_loopbreak(here.base);
 }
 
-/* ---- The driver: quick, so that it is called by whoever asks, here: on the loop's thread -------- */
+/* ---- The driver: does not block, so the taking thread calls it, here the loop's ----------------- */
 
 static cen_status open_connection(void *argument, void **out, cen_error *error)
 {
@@ -106,7 +106,7 @@ static cen_status open_connection(void *argument, void **out, cen_error *error)
     }
     if (c->fd >= 0) close(c->fd);
     free(c);
-    snprintf(error->text, sizeof error->text, "no connection could be had");
+    snprintf(error->text, sizeof error->text, "cannot connect");
     return CEN_DRIVER;
 }
 
@@ -133,7 +133,7 @@ static void on_pollable(evutil_socket_t fd, short what, void *argument)
 static void on_patience_lost(evutil_socket_t fd, short what, void *argument)
 {
     (void)fd, (void)what, (void)argument;
-    expect_that(false, "it happens within reasonable time");
+    expect_that(false, "the loop ends in reasonable time");
     event_base_loopbreak(here.base);
 }
 
@@ -141,7 +141,7 @@ static void ask(request *r, uint32_t number, cen_deadline deadline, void (*done)
 {
     r->number = number;
     cen_take_op_init(&r->take, done, cen_pollable_executor(here.pollable));
-    expect_that(cen_pool_take_async(here.pool, deadline, &r->take) == CEN_OK, "the pool hears everyone who asks");
+    expect_that(cen_pool_take_async(here.pool, deadline, &r->take) == CEN_OK, "the pool accepts the take");
 }
 
 static void run_loop(void)
@@ -153,9 +153,9 @@ static void serve(void)
 {
     for (uint32_t i = 0; i < REQUESTS; i++) ask(&requests[i], i, cen_in_s(PATIENCE_S), on_ready);
     run_loop();
-    printf("%u requests answered in the order they asked, over %d connections; the pollable woke the loop %u times.\n",
-           here.answered, CONNECTIONS, here.wakeups);
-    expect_that(here.answered == REQUESTS, "all are answered");
+    printf("%u requests served in order, over %d connections; the pollable woke the loop %u times.\n", here.answered,
+           CONNECTIONS, here.wakeups);
+    expect_that(here.answered == REQUESTS, "all requests get a reply");
 }
 
 static void be_late(void)
@@ -165,9 +165,9 @@ static void be_late(void)
     here.due = cen_clock() + CEN_MS(20);
     ask(&last, 0, cen_at(here.due), on_late);
     run_loop();
-    printf("With all connections held, an ask was told TIMEOUT %.1f ms after its deadline.\n",
+    printf("With all connections held, a take timed out %.1f ms after its deadline.\n",
            (double)(cen_clock() - here.due) / 1e6);
-    expect_that(here.kept == CONNECTIONS && here.late, "the deadline is told");
+    expect_that(here.kept == CONNECTIONS && here.late, "the deadline passes");
     for (int i = 0; i < CONNECTIONS; i++) cen_pool_give(&keepers[i].take.lease);
 }
 
@@ -178,7 +178,7 @@ int main(void)
     loops_thread = pthread_self();
     if (!echo_start(&echo)) return perror("the echo process"), 1;
     here.base = event_base_new();
-    if (!here.base || cen_pollable_new(NULL, &here.pollable, NULL) != CEN_OK) return puts("There is no loop."), 1;
+    if (!here.base || cen_pollable_new(NULL, &here.pollable, NULL) != CEN_OK) return puts("cannot create the loop"), 1;
     cen_pool_options options = CEN_POOL_OPTIONS(.name = "echo", .driver = {&calls, NULL}, .max = CONNECTIONS,
                                                 .runtime = cen_pollable_runtime(here.pollable));
     if (cen_pool_new(&options, &here.pool, &error) != CEN_OK) return puts(error.text), 1;
@@ -186,7 +186,7 @@ int main(void)
     struct event *patience = event_new(here.base, -1, 0, on_patience_lost, NULL);
     struct timeval limit = {.tv_sec = PATIENCE_S};
     if (!ready || !patience || event_add(ready, NULL) != 0 || event_add(patience, &limit) != 0)
-        return puts("libevent refuses."), 1;
+        return puts("libevent failed"), 1;
 
     serve();
     be_late();
@@ -198,6 +198,6 @@ int main(void)
     event_base_free(here.base);
     expect_that(cen_pollable_free(here.pollable, &error) == CEN_OK, "nothing is left in the pollable");
     echo_stop(&echo);
-    puts(surprises ? "That is not what was promised." : "The pool was one more event of the loop.");
+    puts(surprises ? "Some checks failed." : "The pool was one more event of the loop.");
     return surprises ? 1 : 0;
 }

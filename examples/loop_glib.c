@@ -2,11 +2,11 @@
 /*
  * A pool in a GLib main loop, with no thread but the loop's.
  *
- *     200 requests ▶ [ the pool's line ] ▶ 4 connections ▶ an echo process
+ *     200 requests ▶ [ wait queue of the pool ] ▶ 4 connections ▶ an echo process
  *
- * All that GLib needs of cenote is one g_unix_fd_add on the descriptor of a pollable, whose callback runs what is due. It is
- * a source like any other: what is told comes in its turn, by its priority.
- * Then all connections are held: one ask is cancelled, another is told TIMEOUT.
+ * The only connection to GLib is one g_unix_fd_add on the descriptor of a pollable, whose callback runs what is due. It
+ * is a source like any other: completions come in their turn, by its priority.
+ * Then all connections are held: one take is cancelled, another one times out.
  */
 #include <glib-unix.h>
 #include <glib.h>
@@ -22,7 +22,7 @@ enum { CONNECTIONS = 4, REQUESTS = 200, PATIENCE_MS = 20000 };
 /* ---- Requests ---------------------------------------------------------------------------------------- */
 
 typedef struct request {
-    cen_take_op take; /* first: what the pool tells is the request itself */
+    cen_take_op take; /* first member: a completed take is its request */
     uint32_t number;
 } request;
 
@@ -47,7 +47,7 @@ static int surprises;
 static bool expect_that(bool holds, const char *what)
 {
     if (!holds) surprises++;
-    if (!holds) printf("  NOT SO: %s\n", what);
+    if (!holds) printf("  FAILED: %s\n", what);
     return holds;
 }
 
@@ -56,9 +56,9 @@ static gboolean on_answer(gint fd, GIOCondition condition, gpointer argument)
     connection *c = argument;
     request *r = c->user;
     (void)condition;
-    expect_that(echo_receive(fd, r->number, MSG_DONTWAIT), "the answer is that of the request");
+    expect_that(echo_receive(fd, r->number, MSG_DONTWAIT), "the reply belongs to the request");
     c->user = NULL;
-    cen_pool_give(&r->take.lease); /* to the next in line, who is told by run_ready; never waits */
+    cen_pool_give(&r->take.lease); /* to the next waiter, whose callback run_ready calls; never waits */
     if (++here.answered == REQUESTS) g_main_loop_quit(here.loop);
     return G_SOURCE_REMOVE;
 }
@@ -66,7 +66,7 @@ static gboolean on_answer(gint fd, GIOCondition condition, gpointer argument)
 static void on_ready(cen_take_op *take)
 {
     request *r = (request *)take;
-    expect_that(r->number == here.next_number++, "who asks first is told first");
+    expect_that(r->number == here.next_number++, "takes complete in order");
     if (!expect_that(take->future.status == CEN_OK, "every request gets a connection")) return;
     connection *c = take->lease.object;
     expect_that(c->user == NULL, "a connection has one user at a time");
@@ -77,20 +77,20 @@ static void on_ready(cen_take_op *take)
 
 static void on_kept(cen_take_op *take)
 {
-    here.kept += expect_that(take->future.status == CEN_OK, "a connection is had");
+    here.kept += expect_that(take->future.status == CEN_OK, "the take gets a connection");
     if (here.kept == CONNECTIONS) g_main_loop_quit(here.loop);
 }
 
 static void on_never(cen_take_op *take)
 {
     (void)take;
-    expect_that(false, "who was cancelled is never told");
+    expect_that(false, "a cancelled take never completes");
 }
 
 static void on_late(cen_take_op *take)
 {
-    here.late += expect_that(take->future.status == CEN_TIMEOUT, "the ask is told TIMEOUT");
-    expect_that(cen_clock() >= here.due, "it is not told before its deadline");
+    here.late += expect_that(take->future.status == CEN_TIMEOUT, "the take ends with TIMEOUT");
+    expect_that(cen_clock() >= here.due, "it does not time out early");
     g_main_loop_quit(here.loop);
 }
 
@@ -107,7 +107,7 @@ static cen_status open_connection(void *argument, void **out, cen_error *error)
         return CEN_OK;
     }
     free(c);
-    snprintf(error->text, sizeof error->text, "no connection could be had");
+    snprintf(error->text, sizeof error->text, "cannot connect");
     return CEN_DRIVER;
 }
 
@@ -126,13 +126,13 @@ static void ask(request *r, uint32_t number, cen_deadline deadline, void (*done)
 {
     r->number = number;
     cen_take_op_init(&r->take, done, cen_pollable_executor(here.pollable));
-    expect_that(cen_pool_take_async(here.pool, deadline, &r->take) == CEN_OK, "the pool hears everyone who asks");
+    expect_that(cen_pool_take_async(here.pool, deadline, &r->take) == CEN_OK, "the pool accepts the take");
 }
 
 static gboolean on_patience_lost(gpointer argument)
 {
     (void)argument;
-    expect_that(false, "it happens within reasonable time");
+    expect_that(false, "the loop ends in reasonable time");
     g_main_loop_quit(here.loop);
     return G_SOURCE_CONTINUE;
 }
@@ -149,9 +149,9 @@ static void serve(void)
 {
     for (uint32_t i = 0; i < REQUESTS; i++) ask(&requests[i], i, cen_in_s(60), on_ready);
     g_main_loop_run(here.loop);
-    printf("%u requests answered in the order they asked, over %d connections; the pollable woke the loop %u times.\n",
-           here.answered, CONNECTIONS, here.wakeups);
-    expect_that(here.answered == REQUESTS, "all are answered");
+    printf("%u requests served in order, over %d connections; the pollable woke the loop %u times.\n", here.answered,
+           CONNECTIONS, here.wakeups);
+    expect_that(here.answered == REQUESTS, "all requests get a reply");
 }
 
 static void cancel_and_be_late(void)
@@ -161,10 +161,10 @@ static void cancel_and_be_late(void)
     here.due = cen_clock() + CEN_MS(20);
     ask(&given_up, 0, cen_at(here.due), on_never);
     ask(&last, 0, cen_at(here.due), on_late);
-    expect_that(cen_future_cancel(&given_up.take.future), "one that waits can be cancelled");
+    expect_that(cen_future_cancel(&given_up.take.future), "a waiting take can be cancelled");
     g_main_loop_run(here.loop);
-    puts("With all connections held, one ask was cancelled and another told TIMEOUT.");
-    expect_that(here.kept == CONNECTIONS && here.late == 1, "the deadline is told");
+    puts("With all connections held, one take was cancelled and another timed out.");
+    expect_that(here.kept == CONNECTIONS && here.late == 1, "the deadline passes");
     for (int i = 0; i < CONNECTIONS; i++) cen_pool_give(&keepers[i].take.lease);
 }
 
@@ -194,6 +194,6 @@ int main(void)
     g_main_loop_unref(here.loop);
     expect_that(cen_pollable_free(here.pollable, &error) == CEN_OK, "nothing is left in the pollable");
     echo_stop(&echo);
-    puts(surprises ? "That is not what was promised." : "The pool was one more source of the loop.");
+    puts(surprises ? "Some checks failed." : "The pool was one more source of the loop.");
     return surprises ? 1 : 0;
 }

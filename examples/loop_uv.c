@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool in a libuv loop, and threads that take from the same pool beside it.
+ * A pool in a libuv loop, and threads that take from the same pool.
  *
- *     the loop, 500 asks, 20 in flight ─────┐
- *     2 threads, 250 takes each, that wait ─┴▶ [ one line ] ▶ 4 connections ▶ an echo process
+ *     the loop, 500 takes, 20 in flight ────┐
+ *     2 threads, 250 blocking takes each ───┴▶ [ one wait queue ] ▶ 4 connections ▶ an echo process
  *
- * max_barging_ns is off, so the line is served strictly in its order, whether who stands there is a
- * thread or was asked for by the loop. Told they are by whoever served them: when two threads give at
- * the same moment, the two that they served may hear of it in either order.
+ * max_barging_ns is off, so the wait queue is strictly FIFO, for threads and for the loop's takes alike. A take is
+ * completed by the thread that served it: when two threads give at the same moment, the two completions may come in
+ * either order.
  *
- * All that libuv needs of cenote is one uv_poll on the descriptor of a pollable: its callback runs what is due. The asks
- * are told there, whichever thread gave.
+ * The only connection to libuv is one uv_poll on the descriptor of a pollable: its callback runs what is due. The takes
+ * complete there, whichever thread gave.
  *
- * The driver connects as any blocking program would. It says so (blocks), and
- * helper threads call it; the loop waits for none of them. So the pool has a runtime with threads, the process' own, and of
- * the pollable only the executor is used.
+ * The driver connects as any blocking program would. It declares that (blocks), and helper threads call it, so the loop
+ * waits for no call. So the pool has a runtime with threads, the process's own, and uses only the executor of the
+ * pollable.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,11 +31,11 @@ enum { CONNECTIONS = 4, REQUESTS = 500, IN_FLIGHT = 20, THREADS = 2, TAKES = 250
 typedef struct connection {
     int fd;
     atomic_int users;
-    bool dirty; /* whoever has it says so */
+    bool dirty; /* set by its holder */
 } connection;
 
 typedef struct request {
-    cen_take_op take; /* first: what the pool tells is the request itself */
+    cen_take_op take; /* first member: a completed take is its request */
     cen_future given;
     uv_poll_t answer;
     uint32_t number;
@@ -59,7 +59,7 @@ static pthread_t loops_thread;
 static bool expect_that(bool holds, const char *what)
 {
     if (!holds) surprises++;
-    if (!holds) printf("  NOT SO: %s\n", what);
+    if (!holds) printf("  FAILED: %s\n", what);
     return holds;
 }
 
@@ -77,7 +77,7 @@ static cen_status open_connection(void *argument, void **out, cen_error *error)
         return CEN_OK;
     }
     free(c);
-    snprintf(error->text, sizeof error->text, "no connection could be had");
+    snprintf(error->text, sizeof error->text, "cannot connect");
     return CEN_DRIVER;
 }
 
@@ -94,7 +94,7 @@ static cen_condition check_connection(void *argument, void *object)
     return ((connection *)object)->dirty ? CEN_DIRTY : CEN_CLEAN;
 }
 
-/* What would be a rollback in a database: another round to the server, and so on a helper, too. */
+/* Stands for a rollback: another round trip to the server, so it runs on a helper, too. */
 static cen_status reset_connection(void *argument, void *object, cen_error *error)
 {
     connection *c = object;
@@ -127,9 +127,9 @@ static void on_ready(cen_take_op *take);
 static void ask(request *r)
 {
     r->number = here.asked++;
-    /* done was entered, so it is ours to use again */
+    /* done was called, so the operation may be used again */
     cen_take_op_init(&r->take, on_ready, cen_pollable_executor(here.pollable));
-    expect_that(cen_pool_take_async(here.pool, cen_in_s(20), &r->take) == CEN_OK, "the pool hears everyone who asks");
+    expect_that(cen_pool_take_async(here.pool, cen_in_s(20), &r->take) == CEN_OK, "the pool accepts the take");
 }
 
 static void request_is_over(request *r)
@@ -145,8 +145,8 @@ static void on_given(cen_future *given)
     request_is_over(given->user);
 }
 
-/* libuv has let go of the descriptor: the connection may be another's. Giving never
- * waits, whatever the driver does; whoever needs to know when it is over is told. */
+/* libuv has released the descriptor, so the connection may get another holder. A give never waits, whatever the driver
+ * does. Its completion is reported. */
 static void on_watch_closed(uv_handle_t *handle)
 {
     request *r = handle->data;
@@ -169,7 +169,7 @@ static void on_answer(uv_poll_t *watch, int status, int events)
     request *r = watch->data;
     connection *c = r->take.lease.object;
     (void)events;
-    expect_that(status == 0 && echo_receive(c->fd, r->number, MSG_DONTWAIT), "the answer is that of the request");
+    expect_that(status == 0 && echo_receive(c->fd, r->number, MSG_DONTWAIT), "the reply belongs to the request");
     uv_close((uv_handle_t *)watch, on_watch_closed);
 }
 
@@ -177,8 +177,7 @@ static void on_ready(cen_take_op *take)
 {
     request *r = (request *)take;
     here.told++;
-    expect_that(pthread_equal(pthread_self(), loops_thread),
-                "one is told on the loop's thread, whoever gave the object");
+    expect_that(pthread_equal(pthread_self(), loops_thread), "completions run on the loop's thread");
     if (!expect_that(take->future.status == CEN_OK, "every request gets a connection")) return;
     connection *c = take->lease.object;
     expect_that(c->users++ == 0, "a connection has one user at a time");
@@ -201,7 +200,7 @@ static void on_pollable(uv_poll_t *watch, int status, int events)
 static void on_patience_lost(uv_timer_t *timer)
 {
     (void)timer;
-    expect_that(false, "all requests are answered");
+    expect_that(false, "all requests get a reply");
     uv_stop(&here.loop);
 }
 
@@ -219,10 +218,10 @@ static void take_and_wait(void *argument)
     for (uint32_t i = 0; i < TAKES; i++) {
         cen_error error;
         CEN_WITH (here.pool, cen_in_s(20), connection *, c, &error) {
-            struct pollfd readable = {.fd = c->fd, .events = POLLIN}; /* libuv has made it one that does not block */
+            struct pollfd readable = {.fd = c->fd, .events = POLLIN}; /* libuv has made it non-blocking */
             expect_that(c->users++ == 0, "a connection has one user at a time");
             bool right = echo_send(c->fd, i) && poll(&readable, 1, -1) == 1 && echo_receive(c->fd, i, 0);
-            expect_that(right, "a thread's request is answered");
+            expect_that(right, "a thread's request gets a reply");
             c->users--;
             taken_by_threads++;
         } else {
@@ -243,7 +242,7 @@ int main(void)
     if (cen_pool_new(&options, &here.pool, &error) != CEN_OK ||
         cen_pollable_new(NULL, &here.pollable, &error) != CEN_OK)
         return puts(error.text), 1;
-    if (uv_loop_init(&here.loop) != 0 || !attach_pollable()) return puts("libuv refuses."), 1;
+    if (uv_loop_init(&here.loop) != 0 || !attach_pollable()) return puts("libuv failed"), 1;
     uv_timer_init(&here.loop, &here.patience);
     uv_timer_start(&here.patience, on_patience_lost, PATIENCE_MS, 0);
 
@@ -252,21 +251,20 @@ int main(void)
     uv_run(&here.loop, UV_RUN_DEFAULT);
     for (int i = 0; i < THREADS; i++) uv_thread_join(&threads[i]);
 
-    printf("%u requests of the loop answered, and %d of %d threads that wait, over %d connections.\n", here.answered,
+    printf("%u requests of the loop served, and %d of %d blocking threads, over %d connections.\n", here.answered,
            (int)taken_by_threads, THREADS, CONNECTIONS);
     printf("The pollable woke the loop %u times for %u completions. Helpers opened the connections, and reset "
            "%d.\n",
            here.wakeups, here.told + here.told_given, (int)resets);
-    expect_that(here.answered == REQUESTS && taken_by_threads == THREADS * TAKES, "everybody was served");
+    expect_that(here.answered == REQUESTS && taken_by_threads == THREADS * TAKES, "all requests were served");
     expect_that(resets == REQUESTS / DIRTY && here.told_given == REQUESTS / DIRTY,
-                "what was dirty was reset, and that was told");
+                "dirty connections were reset, and the gives completed");
     expect_that(called_by_the_loop == 0, "the loop opens and resets nothing itself");
     expect_that(uv_loop_close(&here.loop) == 0, "nothing is left in the loop");
     expect_that(cen_pool_close(here.pool, cen_in_s(5), NULL, &error) == CEN_OK, "nothing is left in the pool");
     cen_pool_free(here.pool);
     expect_that(cen_pollable_free(here.pollable, &error) == CEN_OK, "nothing is left in the pollable");
     echo_stop(&echo);
-    puts(surprises ? "That is not what was promised."
-                   : "The loop never waited for the pool, and everybody was served.");
+    puts(surprises ? "Some checks failed." : "The loop never waited for the pool, and all requests were served.");
     return surprises ? 1 : 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool of MariaDB connections: five lines, and then what it does for whoever uses it.
+ * A pool of MariaDB connections: five lines of code, and then its features.
  *
  *     CENOTE_SERVER_URL=mariadb://ann:secret@127.0.0.1/shop mariadb_pool
  *
- *     what the server has beside what the pool may open, told at the first connection
+ *     the server's connection limit compared with the pool's, reported at the first connection
  *     four threads that run the same prepared statement, which each connection prepares once
- *     a transaction that somebody forgets, and a session that somebody changes
- *     a query that would last a minute, where nobody may hold a connection for longer than half a second
+ *     a forgotten transaction, and a changed session
+ *     a query that takes a minute, with a limit of 0.5 s on holding a connection
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ static atomic_int surprises, answers;
 static bool expect_that(bool holds, const char *what)
 {
     if (!holds) surprises++;
-    if (!holds) printf("  NOT SO: %s\n", what);
+    if (!holds) printf("  FAILED: %s\n", what);
     return holds;
 }
 
@@ -42,7 +42,7 @@ static cen_pool *open_pool(const char *url)
     return pool;
 }
 
-/* ---- And some more, for a service ------------------------------------------------------------------- */
+/* ---- More options, for a service -------------------------------------------------------------------- */
 
 static void say_capacity(void *argument, const cen_mariadb_capacity_report *report)
 {
@@ -65,7 +65,7 @@ static cen_pool *open_strict_pool(const char *url)
 
 /* ---- Threads and statements -------------------------------------------------------------------------- */
 
-/* The square of a number, as the server sees it. */
+/* The square of a number, computed by the server. */
 static bool ask_square(MYSQL *mysql, int number, int *answer, cen_error *error)
 {
     MYSQL_STMT *square;
@@ -104,14 +104,13 @@ static void work_together(cen_pool *pool)
     CEN_WITH (pool, cen_in_s(20), MYSQL *, mysql, NULL) {
         cen_mariadb_cache_get(mysql, &cache);
     }
-    printf("  %d threads got %d right answers; one connection prepared %" PRIu64 " statement and used it %" PRIu64
-           " times more.\n",
+    printf("  %d threads got %d correct results; one connection prepared %" PRIu64 " statement and used it %" PRIu64
+           " more times.\n",
            THREADS, (int)answers, cache.misses, cache.hits);
-    expect_that(answers == THREADS * ROUNDS && cache.misses == 1,
-                "every statement was prepared once on each connection");
+    expect_that(answers == THREADS * ROUNDS && cache.misses == 1, "each connection prepared the statement once");
 }
 
-/* ---- What holders leave behind --------------------------------------------------------------------------- */
+/* ---- State left behind ----------------------------------------------------------------------------------- */
 
 static bool run(MYSQL *mysql, const char *sql)
 {
@@ -140,10 +139,10 @@ static void leave_things_behind(cen_pool *pool)
     run(lease.object, "create temporary table basket (item int)");
     run(lease.object, "set @customer = 7, time_zone = '+09:00'");
     run(lease.object, "begin");
-    cen_pool_give(&lease); /* forgotten: all of it */
+    cen_pool_give(&lease); /* without cleaning up */
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     for (int i = 0; i < 500 && cen_pool_stats_get(pool, &s) == CEN_OK && s.reset == 0;
-         i++) /* a helper does it, and nobody waits for that */
+         i++) /* a helper does it in the background */
         nanosleep(&(struct timespec){.tv_nsec = CEN_MS(10)}, NULL);
     for (int i = 0; i < CONNECTIONS; i++) {
         CEN_WITH (pool, cen_in_s(20), MYSQL *, mysql, &error) {
@@ -153,13 +152,13 @@ static void leave_things_behind(cen_pool *pool)
         }
     }
     cen_pool_stats_get(pool, &s);
-    printf("  Session %lu came back with a transaction, a variable, another time zone and a table: %" PRIu64
+    printf("  Session %lu was given back with a transaction, a variable, another time zone and a table: %" PRIu64
            " reset, none closed.\n",
            id, s.reset);
     expect_that(s.reset == 1 && s.closed == 0, "one session was reset");
 }
 
-/* ---- A query that does not end ------------------------------------------------------------------------------ */
+/* ---- A long query ------------------------------------------------------------------------------------------- */
 
 static void run_a_long_query(cen_pool *pool)
 {
@@ -173,9 +172,9 @@ static void run_a_long_query(cen_pool *pool)
     int64_t begin = cen_clock();
     if (mysql_query(lease.object, "select sleep(60)") == 0) mysql_free_result(mysql_store_result(lease.object));
     cen_status status = cen_mariadb_error_get(lease.object, &error);
-    printf("  After %.1f s the query answers %s:\n    %s.\n", (double)(cen_clock() - begin) / 1e9,
+    printf("  After %.1f s the query ends with %s:\n    %s.\n", (double)(cen_clock() - begin) / 1e9,
            cen_status_name(status), error.text);
-    expect_that(status == CEN_INTERRUPTED, "the server itself has ended the query");
+    expect_that(status == CEN_INTERRUPTED, "the server has ended the query");
     expect_that(cen_pool_give(&lease) == CEN_REVOKED, "the lease was revoked");
 }
 
@@ -183,7 +182,8 @@ int main(void)
 {
     const char *url = getenv("CENOTE_SERVER_URL");
     if (!url || (strncmp(url, "mariadb://", 10) != 0 && strncmp(url, "mysql://", 8) != 0)) {
-        puts("This example needs a MariaDB: CENOTE_SERVER_URL=mariadb://user:password@host/database mariadb_pool");
+        puts("This example needs a MariaDB server: CENOTE_SERVER_URL=mariadb://user:password@host/database "
+             "mariadb_pool");
         return 0;
     }
     cen_pool *pool = open_pool(url);
@@ -205,6 +205,6 @@ int main(void)
     cen_status status = cen_pool_close(pool, cen_in_s(10), NULL, &error);
     expect_that(status == CEN_OK, error.text);
     cen_pool_free(pool);
-    puts(surprises ? "That is not what was promised." : "All as it should be.");
+    puts(surprises ? "Some checks failed." : "All checks passed.");
     return surprises ? 1 : 0;
 }

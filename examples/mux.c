@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many requests at once over one connection: a server that answers in capitals, and late if it is asked to
- * wait, and a client that asks in one order and hears in another.
+ * Many requests at once over one connection: a server that replies in capitals, and late if asked to wait, and a client
+ * that sends in one order and gets replies in another.
  *
  *     client ▶ "slow one" "two" "three"  ▶ server
  *     client ◀ "TWO" "THREE" ... "SLOW ONE" ◀ server
  *
- * Then the server goes away, and whoever still waits is told at once why.
+ * Then the server stops, and the waiting request fails at once with the reason.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ enum { QUESTIONS = 3 };
 
 /* ---- The server ------------------------------------------------------------------------------- */
 
-static cen_mux_call *slow; /* to be answered later; touched on the loop's thread alone */
+static cen_mux_call *slow; /* to be replied to later; only the loop's thread touches it */
 
 static void answer(cen_mux_call *call)
 {
@@ -35,7 +35,7 @@ static void handle(void *argument, cen_mux_call *call)
     (void)argument;
     bool waits = call->payload_size >= 4 && memcmp(call->payload, "slow", 4) == 0;
     bool ends = call->payload_size == 5 && memcmp(call->payload, "three", 5) == 0;
-    if (waits) slow = call; /* it is ours until it is answered */
+    if (waits) slow = call; /* it stays ours until it gets its reply */
     else answer(call);
     if (ends && slow) answer(slow), slow = NULL;
 }
@@ -48,7 +48,7 @@ static int order[QUESTIONS], heard;
 
 static void done(cen_request *request)
 {
-    printf("heard %.*s\n", (int)request->reply_size, (const char *)request->reply);
+    printf("reply %.*s\n", (int)request->reply_size, (const char *)request->reply);
     order[heard++] = (int)((char(*)[64])request->reply - replies);
 }
 
@@ -63,12 +63,12 @@ static bool ask_all(cen_mux *mux)
         requests[i].reply = replies[i], requests[i].capacity = sizeof replies[i];
         if (cen_mux_request_async(mux, &requests[i], NULL) != CEN_OK) return false; /* returns at once */
     }
-    while (heard < QUESTIONS) cen_inbox_wait(inbox, cen_in_s(1)); /* runs `done`, here */
+    while (heard < QUESTIONS) cen_inbox_wait(inbox, cen_in_s(1)); /* runs `done` here */
     cen_inbox_free(inbox);
     return order[0] == 1 && order[2] == 0; /* the slow one came last */
 }
 
-/* The server never answers this: it is stopped first. */
+/* The server never replies to this request: it is stopped first. */
 static bool ask_one_that_dies(cen_mux *mux, cen_mux_server *server)
 {
     cen_request request;

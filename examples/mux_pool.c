@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A routing pool, and what it does when things fail: the server, a connection, the registry. Each line of the table is what
- * this run has shown. The last part measures what leaving the set is good for: the server closes a connection every 20
- * milliseconds, and requests are routed once to a pool whose lost connections leave the set, and once to one where they stay.
+ * A routing pool, and what it does when things fail: the server, a connection, the registry. Each line of the output
+ * was measured in this run. The last part measures the benefit of leaving the set: the server closes a connection every
+ * 20 ms, and requests are routed once by a pool whose lost connections leave the set, and once by one where they stay.
  *
  *     requests ▶ router ─┬▶ connection 1 ▶ server
  *                        ├▶ connection 2 ▶
@@ -22,12 +22,12 @@
 enum { LINKS = 4, QUESTIONS = 20, CALLERS = 4, KILL_MS = 20, SHARE_MS = 800 };
 
 static cen_mux_server *server;
-static char address[64]; /* a Unix socket, so that the server can come back to where it was */
+static char address[64]; /* a Unix socket, so that the server can restart at the same address */
 static bool all_well = true;
 
 static void show(bool well, const char *what, const char *seen)
 {
-    printf("%-44s %s%s\n", what, seen, well ? "" : "   <- not as it should be");
+    printf("%-44s %s%s\n", what, seen, well ? "" : "   <- unexpected");
     all_well = all_well && well;
 }
 
@@ -36,7 +36,7 @@ static void pause_ms(long ms)
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
-/* ---- The server: answers at once, or keeps what it is asked to keep ----------------------------------------- */
+/* ---- The server: replies at once, or keeps a call if asked to ----------------------------------------------- */
 
 static cen_mux_call *kept[QUESTIONS];
 static atomic_int kept_count;
@@ -76,7 +76,7 @@ static cen_mux_pool_stats look(cen_mux_pool *pool)
     return now;
 }
 
-/* Until so many are up, and so many have ever been opened. */
+/* Wait until `up` connections are up and `opened` have been opened in all. */
 static bool await_up(cen_mux_pool *pool, uint32_t up, uint64_t opened)
 {
     for (int i = 0; i < 5000; i++, pause_ms(1))
@@ -84,7 +84,7 @@ static bool await_up(cen_mux_pool *pool, uint32_t up, uint64_t opened)
     return false;
 }
 
-/* ---- The server is absent ------------------------------------------------------------------------------------------ */
+/* ---- No server --------------------------------------------------------------------------------------------------- */
 
 static void absent_server(void)
 {
@@ -94,22 +94,22 @@ static void absent_server(void)
     cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.name = "demo", .address = address, .connections = LINKS,
                                                         .backoff_initial_ns = CEN_MS(1), .backoff_max_ns = CEN_MS(10));
     cen_status status = cen_mux_pool_new(&options, &pool, &error);
-    show(status != CEN_OK, "no server, and one connection is needed:", status == CEN_OK ? "a pool" : error.text);
+    show(status != CEN_OK, "no server, one connection required:", status == CEN_OK ? "a pool" : error.text);
 
     options.at_start = CEN_AT_START_EMPTY;
     if (cen_mux_pool_new(&options, &pool, &error) != CEN_OK) {
-        show(false, "no server, and an empty set will do:", error.text);
+        show(false, "no server, none required:", error.text);
         return;
     }
     status = ask_once(pool);
     snprintf(text, sizeof text, "a pool, %u of %d up; a request: %s", look(pool).up, LINKS, cen_status_name(status));
-    show(status == CEN_EMPTY, "no server, and an empty set will do:", text);
+    show(status == CEN_EMPTY, "no server, none required:", text);
 
     start_server();
     bool came = await_up(pool, LINKS, LINKS);
     status = ask_once(pool);
     snprintf(text, sizeof text, "%u of %d up; a request: %s", look(pool).up, LINKS, cen_status_name(status));
-    show(came && status == CEN_OK, "the server comes later:", text);
+    show(came && status == CEN_OK, "the server starts later:", text);
     cen_mux_pool_free(pool);
 }
 
@@ -120,10 +120,10 @@ static void same_names(void)
     cen_error error;
     cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.address = address, .connections = 3, .names = names);
     cen_status status = cen_mux_pool_new(&options, &pool, &error);
-    show(status == CEN_EXISTS, "two connections of one name:", cen_status_name(status));
+    show(status == CEN_EXISTS, "two connections with one name:", cen_status_name(status));
 }
 
-/* ---- A connection dies, and the registry ------------------------------------------------------------------------------ */
+/* ---- A connection dies, and the registry ------------------------------------------------------------------------- */
 
 static void one_dies(cen_mux_pool *pool)
 {
@@ -131,7 +131,7 @@ static void one_dies(cen_mux_pool *pool)
     char text[160], replies[QUESTIONS][8];
     unsigned answered = 0, lost = 0, on_victim = 0;
     for (int i = 0; i < QUESTIONS; i++) {
-        cen_mux_pool_request_op_init(&asked[i]);
+        cen_mux_pool_request_op_init(&asked[i], NULL, NULL);
         asked[i].request.payload = "keep", asked[i].request.size = 4;
         asked[i].request.reply = replies[i], asked[i].request.capacity = sizeof replies[i];
         cen_mux_pool_request_async(pool, &asked[i]); /* returns at once */
@@ -141,7 +141,7 @@ static void one_dies(cen_mux_pool *pool)
     for (int i = 0; i < QUESTIONS; i++) on_victim += kept[i]->client == victim;
     cen_mux_server_kill(server, victim);
     bool back = await_up(pool, LINKS, LINKS + 1);
-    for (int i = 0; i < QUESTIONS; i++) cen_mux_call_reply(kept[i], "ok", 2); /* to whoever is still there */
+    for (int i = 0; i < QUESTIONS; i++) cen_mux_call_reply(kept[i], "ok", 2); /* only surviving connections get it */
     for (int i = 0; i < QUESTIONS; i++) {
         cen_future_wait(&asked[i].future, cen_in_s(5));
         answered += asked[i].future.status == CEN_OK;
@@ -167,7 +167,7 @@ static void registry_dies(cen_mux_pool *pool)
     cen_supervisor_each(cen_mux_pool_supervisor(pool), find_registry, &registry);
     cen_child_report_ended(registry, &why);
     bool back = await_up(pool, LINKS, before + LINKS);
-    snprintf(text, sizeof text, "started %llu times, %llu connections opened anew; a request: %s",
+    snprintf(text, sizeof text, "started %llu times, %llu connections reopened; a request: %s",
              (unsigned long long)look(pool).registry_starts, (unsigned long long)(look(pool).opened - before),
              cen_status_name(ask_once(pool)));
     show(back && look(pool).opened - before == LINKS && ask_once(pool) == CEN_OK, "the registry dies:", text);
@@ -192,7 +192,7 @@ static void deaths(void)
     cen_mux_pool_free(pool);
 }
 
-/* ---- What leaving the set is good for ------------------------------------------------------------------------------------ */
+/* ---- The benefit of leaving the set ------------------------------------------------------------------------------ */
 
 typedef struct tally {
     cen_mux_pool *pool;
@@ -204,7 +204,7 @@ static void *call_again_and_again(void *argument)
     tally *self = argument;
     while (!atomic_load(&self->over)) {
         ask_once(self->pool);
-        nanosleep(&(struct timespec){0, 100000}, NULL); /* at the same pace whether it fails, at once, or not */
+        nanosleep(&(struct timespec){0, 100000}, NULL); /* the same pace, even if it fails at once */
     }
     return NULL;
 }
@@ -243,7 +243,7 @@ static double share_of_failures(bool keep_lost)
     printf("%-18s %10llu %10llu %10llu %10llu %11.3f %%\n", keep_lost ? "stay in the set" : "leave the set",
            (unsigned long long)total, (unsigned long long)failed, (unsigned long long)now.stale,
            (unsigned long long)now.lost, share);
-    if (!keep_lost && now.stale) show(false, "requests for connections known to be lost:", "some");
+    if (!keep_lost && now.stale) show(false, "requests to connections known as lost:", "some");
     cen_mux_pool_free(self.pool);
     return share;
 }

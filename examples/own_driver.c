@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver of one's own, for a server of one's own: own_driver.h is the driver, in fewer than a hundred lines, and lines.h has
- * the client library and the server that stand for yours.
+ * A driver of your own, for a server of your own. own_driver.h is the driver, in fewer than 100 lines. lines.h has the
+ * client library and the server that stand for yours.
  *
- *     somebody forgets a transaction          the next one finds what was there before
- *     somebody asks for a minute's work       and is interrupted after a fifth of a second
- *     the server ends an idle connection      and nobody is given it
- *     the server is gone                      and the pool says so
+ *     a holder forgets a transaction          the next one finds the old value
+ *     a holder asks for a minute of work      and is interrupted after 0.2 s
+ *     the server ends an idle connection      and no take gets it
+ *     the server is gone                      and the pool reports that
  */
 #include "own_driver.h"
 
@@ -16,7 +16,7 @@ static own_server server = {.timeout_ms = 1000, .user = "tester", .password = "s
 static void expect_that(bool holds, const char *what)
 {
     if (!holds) surprises++;
-    printf("  %s %s\n", holds ? "yes:   " : "NOT SO:", what);
+    printf("  %s %s\n", holds ? "ok:    " : "FAILED:", what);
 }
 
 static bool says(own_object *object, const char *question, const char *expected)
@@ -30,15 +30,15 @@ static void forget_a_transaction(cen_pool *pool)
 {
     cen_error error = {.text = ""};
     CEN_WITH (pool, cen_in_s(5), own_object *, object, &error) {
-        expect_that(says(object, "add 20 22", "ok 42"), "20 and 22 are 42");
+        expect_that(says(object, "add 20 22", "ok 42"), "20 + 22 = 42");
         says(object, "set before", "ok");
         expect_that(says(object, "begin", "ok") && says(object, "set half-done", "ok"),
-                    "a transaction is begun, and forgotten");
+                    "a transaction is begun and forgotten");
     } else {
         expect_that(false, error.text);
     }
     CEN_WITH (pool, cen_in_s(5), own_object *, object, &error) {
-        expect_that(says(object, "get", "ok before"), "the next one finds it rolled back");
+        expect_that(says(object, "get", "ok before"), "the next holder finds it rolled back");
     }
 }
 
@@ -50,9 +50,9 @@ static void work_for_too_long(cen_pool *pool)
     if (cen_pool_take(pool, cen_in_s(5), &lease, &error) != CEN_OK) return expect_that(false, error.text);
     own_object *object = lease.object;
     int64_t begin = cen_clock();
-    expect_that(!line_ask(&object->line, "sleep 60000", answer, sizeof answer), "a minute's work fails");
+    expect_that(!line_ask(&object->line, "sleep 60000", answer, sizeof answer), "a minute of work fails");
     expect_that(cen_clock() - begin < 5000000000, "soon");
-    expect_that(cen_pool_give(&lease) == CEN_REVOKED, "because the connection was taken away");
+    expect_that(cen_pool_give(&lease) == CEN_REVOKED, "because the lease was revoked");
 }
 
 static void lose_one(cen_pool *pool)
@@ -65,14 +65,14 @@ static void lose_one(cen_pool *pool)
     expect_that(line_connect(&admin, server.port, 1000) &&
                     line_ask(&admin, "hello admin commander", answer, sizeof answer) &&
                     line_ask(&admin, kill_it, answer, sizeof answer),
-                "the server ends a connection that lies idle");
+                "the server ends an idle connection");
     close(admin.fd);
     poll(NULL, 0, 20);
     CEN_WITH (pool, cen_in_s(5), own_object *, object, NULL) {
-        expect_that(says(object, "ping", "ok"), "nobody is given it");
+        expect_that(says(object, "ping", "ok"), "no take gets it");
     }
     cen_pool_stats_get(pool, &stats);
-    expect_that(stats.test_failed == 1 && stats.reset == 1, "a test found it");
+    expect_that(stats.test_failed == 1 && stats.reset == 1, "a health check found it");
 }
 
 int main(void)
@@ -85,17 +85,16 @@ int main(void)
         CEN_POOL_OPTIONS(.name = "lines", .driver = {&own_calls, &server}, .max = 1, .max_hold_ns = CEN_MS(200),
                          .test_after_idle_ns = CEN_MS(10), .breaker_failures = 1, .breaker_wait_ns = CEN_OFF);
     if (cen_pool_new(&options, &pool, &error) != CEN_OK) return puts(error.text), 1;
-    puts("A pool with a driver of one's own:");
+    puts("A pool with a driver of your own:");
     forget_a_transaction(pool);
     work_for_too_long(pool);
     lose_one(pool);
     lines_stop(process);
     cen_lease lease;
     poll(NULL, 0, 20);
-    expect_that(cen_pool_take(pool, cen_in_s(5), &lease, &error) != CEN_OK,
-                "the server is gone, and the pool says so:");
+    expect_that(cen_pool_take(pool, cen_in_s(5), &lease, &error) != CEN_OK, "the server is gone, and a take fails:");
     printf("           %s\n", error.text);
     expect_that(cen_pool_close(pool, cen_in_s(5), NULL, NULL) == CEN_OK && cen_pool_free(pool) == CEN_OK,
-                "all is closed");
+                "the pool is closed");
     return surprises ? 1 : 0;
 }

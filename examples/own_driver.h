@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A complete driver, to begin one's own with: copy it, and put your client library in place of that of lines.h. It passes the suite
- * that our own drivers pass, tests/drivers/conformance.c. docs/drivers.md says why each function is as it is.
+ * A complete driver to start from: copy it, and replace lines.h by your client library. It passes the same conformance
+ * suite as cenote's drivers, tests/drivers/conformance.c. docs/drivers.md explains each function.
  */
 #include <cenote/cenote.h>
 
 #include "lines.h"
 
-typedef struct own_server { /* the driver's argument; prepare makes the copy that the other calls get */
+typedef struct own_server { /* the driver's argument; prepare copies it for the other calls */
     uint16_t port;
-    int timeout_ms; /* of the driver's own questions: a holder waits for as long as it likes */
+    int timeout_ms; /* of the driver's own commands: a holder's may take any time */
     char user[20], password[20];
 } own_server;
 
@@ -18,7 +18,8 @@ typedef struct own_object { /* what a taker gets */
     pid_t process;
 } own_object;
 
-/* Whatever but "ok" is a failure with a number and a sentence, which names the server and never the password. */
+/* Any response except "ok" is a failure with a code and a text, which names the server and never contains the
+ * password. */
 static cen_status own_question(const own_server *server, own_object *object, const char *question, cen_error *error)
 {
     char answer[120];
@@ -29,9 +30,9 @@ static cen_status own_question(const own_server *server, own_object *object, con
     if (is_ok) return CEN_OK;
     bool is_late = !*answer && error->code == EAGAIN;
     snprintf(error->text, sizeof error->text, "the server at 127.0.0.1:%u, user %s, %s%s", server->port, server->user,
-             is_late   ? "did not answer in time"
+             is_late   ? "no response in time"
              : *answer ? "says: "
-                       : "hung up",
+                       : "connection closed",
              answer);
     return is_late ? CEN_TIMEOUT : !*answer ? CEN_LOST : strcmp(answer, "no room") == 0 ? CEN_FULL : CEN_DRIVER;
 }
@@ -51,8 +52,8 @@ static cen_status own_open(void *argument, void **out, cen_error *error)
     if (!object) return CEN_NO_MEMORY;
     cen_status status = line_connect(&object->line, server->port, server->timeout_ms) ? CEN_OK : CEN_DOWN;
     error->code = errno;
-    snprintf(error->text, sizeof error->text, "nobody answers at 127.0.0.1:%u",
-             server->port); /* if that is what happened */
+    snprintf(error->text, sizeof error->text, "cannot connect to 127.0.0.1:%u",
+             server->port); /* if that is the reason */
     object->process = getpid();
     snprintf(hello, sizeof hello, "hello %s %s", server->user, server->password);
     if (status == CEN_OK) status = own_question(server, object, hello, error);
@@ -61,7 +62,7 @@ static cen_status own_open(void *argument, void **out, cen_error *error)
     return status;
 }
 
-static cen_condition own_check(void *server, void *object) /* at every give: looks at memory only */
+static cen_condition own_check(void *server, void *object) /* at every give: only reads memory */
 {
     const own_object *o = object;
     (void)server;
@@ -78,7 +79,7 @@ static cen_status own_test(void *server, void *object, cen_error *error)
     return own_question(server, object, "ping", error);
 }
 
-static void own_interrupt(void *server, void *object) /* its holder may be using it right now: so no close */
+static void own_interrupt(void *server, void *object) /* its holder may be using it: do not close */
 {
     (void)server;
     shutdown(((own_object *)object)->line.fd, SHUT_RDWR);
@@ -87,7 +88,7 @@ static void own_interrupt(void *server, void *object) /* its holder may be using
 static void own_abandon(void *server, void *object)
 {
     if (((own_object *)object)->process == getpid()) own_interrupt(server, object); /* a lost holder may come back */
-    else own_close(server, object); /* after a fork: our copy of the descriptor, and nothing is said */
+    else own_close(server, object); /* after a fork: close our copy without a message to the server */
 }
 
 static cen_status own_prepare(void *argument, void **state, cen_error *error)

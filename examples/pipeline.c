@@ -4,10 +4,9 @@
  *
  *     readers ──▶ [ lines: bounded ] ──▶ counters ──▶ [ results: unbounded ] ──▶ main
  *
- * Two threads make lines, three count words, and main adds up what arrives,
- * while a tick every 20 ms prints how far it is. The bounded queue holds the
- * readers back when the counters are slow; closing it ends the counters; the
- * last of them closes the second queue, which ends main.
+ * Two threads produce lines, three count words, and main adds up the results, while a tick every 20 ms prints the
+ * progress. The bounded queue holds the readers back when the counters are slow. Closing it ends the counters. The last
+ * counter closes the second queue, which ends main.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -65,7 +64,7 @@ static int count_words(const char *text)
     return words;
 }
 
-/* What must come out, counted without any queue. */
+/* The expected result, counted without a queue. */
 static long words_written(void)
 {
     long words = 0;
@@ -97,7 +96,7 @@ static cen_queue *make(cen_queue_options options)
     return queue;
 }
 
-/* Takes results until there are no more, and says every 20 ms how many. */
+/* Take results until there are no more, and print their number every 20 ms. */
 static long add_up(long words_by[COUNTERS])
 {
     cen_queue *tick;
@@ -132,7 +131,7 @@ int main(void)
     printf("%d threads write %d lines each into a queue with room for %zu;\n", READERS, LINES,
            cen_queue_capacity(lines));
     printf("%d threads count the words of each line and pass the counts on;\n", COUNTERS);
-    printf("the main thread adds them up and looks at the clock every 20 ms.\n\n");
+    printf("the main thread adds them up and prints the progress every 20 ms.\n\n");
 
     int64_t start = cen_clock();
     pthread_t readers[READERS], counters[COUNTERS];
@@ -151,6 +150,6 @@ int main(void)
     bool right = taken == (long)READERS * LINES && words == words_written();
     cen_queue_free(lines);
     cen_queue_free(results);
-    if (!right) fprintf(stderr, "that is not what was put in\n");
+    if (!right) fprintf(stderr, "the results are wrong\n");
     return right ? 0 : 1;
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool of buffers: four are allocated at the start, and eight threads read
- * eight thousand messages into them. Nothing is allocated on the way, and a
- * thread that finds all four in use waits for its turn instead of asking for
- * more memory.
+ * A pool of buffers: four are allocated at the start, and eight threads read eight thousand messages into them. Nothing
+ * is allocated after that: a thread that finds all four in use waits for one.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -31,7 +29,7 @@ static void close_buffer(void *argument, void *buffer)
     free(buffer);
 }
 
-/* Stands for a read from a socket: fills the buffer and says how much. */
+/* Stands for a read from a socket: fill the buffer and return the length. */
 static size_t receive(char *buffer, int thread, int message)
 {
     size_t length = (size_t)(message * 61 % BYTES) + 1;
@@ -54,7 +52,7 @@ static void *read_messages(void *number)
         CEN_WITH (buffers, cen_in_s(10), char *, buffer, &error) {
             size_t length = receive(buffer, self, i);
             if (is_whole(buffer, length, (char)('a' + self))) bytes_read += (long)length;
-            else failures++; /* somebody else wrote into it */
+            else failures++; /* another thread wrote into it */
         } else {
             puts(error.text);
             failures++;
@@ -82,8 +80,8 @@ int main(void)
     cen_pool_stats_get(buffers, &s);
     printf("%d threads read %d messages, %.1f MiB, through %u buffers of %d KiB.\n", THREADS, THREADS * MESSAGES,
            (double)bytes_read / (1 << 20), s.idle, BYTES / 1024);
-    printf("%" PRIu64 " times somebody had to wait for one, %.2f ms at most; %" PRIu64 " were allocated in all.\n",
-           s.waited, (double)s.wait_longest_ns / 1e6, s.opened);
+    printf("%" PRIu64 " takes had to wait, %.2f ms at most; %" PRIu64 " buffers were allocated in all.\n", s.waited,
+           (double)s.wait_longest_ns / 1e6, s.opened);
     bool right = failures == 0 && s.opened == BUFFERS && s.idle == BUFFERS;
     cen_pool_free(buffers);
     return right ? 0 : 1;

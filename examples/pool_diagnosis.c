@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a pool says when something is wrong: an object that is not given back, a
- * server that refuses connections, a pool that is paused. Time is virtual, so
- * that a bad night takes a moment. docs/diagnosis.md shows what this prints.
+ * How a pool describes problems: an object that is not given back, a server that refuses connections, a paused pool.
+ * Time is virtual, so the whole story takes only a moment. docs/diagnosis.md shows the output.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -44,7 +43,7 @@ static void explain(const char *title)
     printf("\n-- %s\n%s\n", title, text);
 }
 
-/* A take of another thread, while time passes. */
+/* A take on another thread, while virtual time passes. */
 static void *take(void *error)
 {
     cen_lease lease;
@@ -66,7 +65,7 @@ static void take_in_vain(const char *title)
     printf("\n-- %s\n%s: %s\n\n", title, cen_status_name(error.status), error.text);
 }
 
-/* Somebody takes three, and forgets one of them. */
+/* Takes three objects and forgets one of them. */
 static cen_lease forget_one(void)
 {
     cen_lease leases[3];

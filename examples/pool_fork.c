@@ -2,15 +2,14 @@
 /*
  * A program with two pools forks, while another thread uses both.
  *
- *     the child of CEN_FORK_REFUSE     every call answers FORKED and touches nothing; free gives memory back
- *     the child of CEN_FORK_RENEW      the pool is there, and empty: what is taken is opened anew
+ *     the child of CEN_FORK_REFUSE     every call returns FORKED and touches nothing; free releases the memory
+ *     the child of CEN_FORK_RENEW      the pool exists and is empty: takes open new connections
  *     the parent                       notices nothing
  *
- * A connection here is one end of a socket pair; the other end is the server's,
- * which stays with the parent, so that it can look at what was said. A close says
- * goodbye to the server, as connections to databases do. If a child did that,
- * it would end its parent's session; so for what is the parent's the driver's
- * abandon is called, which only lets go of the descriptor.
+ * A connection here is one end of a socket pair. The other end is the server's, which stays with the parent, so that it
+ * can check what was sent. A close sends a goodbye to the server, as database connections do. If a child did that, it
+ * would end its parent's session. So for the parent's connections the driver's abandon is called, which only closes the
+ * descriptor.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +28,7 @@ struct connection {
 };
 
 static int surprises;
-static atomic_int opened, abandoned; /* in this process and, in a child, in its parent before */
+static atomic_int opened, abandoned; /* in this process and, for a child, in its parent before the fork */
 
 static void expect_that(bool holds, const char *what)
 {
@@ -70,7 +69,7 @@ static void abandon_connection(void *argument, void *object)
 {
     struct connection *connection = object;
     (void)argument;
-    if (connection->opened_by == getpid()) { /* its holder may still be using it: cut it off, and close follows */
+    if (connection->opened_by == getpid()) { /* its holder may still be using it: shut it down; a close follows */
         shutdown(connection->fd, SHUT_RDWR);
         return;
     }
@@ -99,12 +98,12 @@ static void live_with_refusal(cen_pool *pool, cen_lease *lease)
 {
     cen_error error;
     cen_lease another;
-    puts("The child of a pool that refuses:");
+    puts("The child, with CEN_FORK_REFUSE:");
     cen_status status = cen_pool_take(pool, cen_in_s(1), &another, &error);
-    printf("  a take answers %s: %s\n", cen_status_name(status), error.text);
-    expect_that(status == CEN_FORKED, "it may not take");
-    expect_that(cen_pool_give(lease) == CEN_FORKED, "nor give what its parent took");
-    expect_that(cen_pool_free(pool) == CEN_OK && abandoned == 0, "it may free, which touches no connection");
+    printf("  a take returns %s: %s\n", cen_status_name(status), error.text);
+    expect_that(status == CEN_FORKED, "it cannot take");
+    expect_that(cen_pool_give(lease) == CEN_FORKED, "it cannot give back what its parent took");
+    expect_that(cen_pool_free(pool) == CEN_OK && abandoned == 0, "it can free the pool, which touches no connection");
 }
 
 static void live_anew(cen_pool *pool, cen_lease *lease)
@@ -113,21 +112,21 @@ static void live_anew(cen_pool *pool, cen_lease *lease)
     cen_lease mine;
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     int before = opened;
-    puts("The child of a pool that is made anew:");
+    puts("The child, with CEN_FORK_RENEW:");
     cen_status status = cen_pool_take(pool, cen_in_s(1), &mine, &error);
     if (status != CEN_OK) printf("  %s\n", error.text);
-    expect_that(status == CEN_OK && opened == before + 1, "it takes, and a connection is opened for it");
+    expect_that(status == CEN_OK && opened == before + 1, "a take opens a new connection");
     if (status != CEN_OK) return;
-    expect_that(((struct connection *)mine.object)->opened_by == getpid(), "which is its own");
-    expect_that(abandoned == 3, "its parent's three were abandoned");
-    expect_that(cen_pool_give(lease) == CEN_FORKED, "what its parent took it cannot give");
+    expect_that(((struct connection *)mine.object)->opened_by == getpid(), "the connection is its own");
+    expect_that(abandoned == 3, "its parent's three connections were abandoned");
+    expect_that(cen_pool_give(lease) == CEN_FORKED, "it cannot give back what its parent took");
     expect_that(cen_pool_give(&mine) == CEN_OK && cen_pool_stats_get(pool, &s) == CEN_OK && s.idle == 1 && s.held == 0,
-                "what it took it gives; one is idle");
+                "it can give back its own; one is idle");
     expect_that(cen_pool_close(pool, cen_in_s(1), NULL, NULL) == CEN_OK && cen_pool_free(pool) == CEN_OK,
-                "it closes and frees");
+                "it can close and free the pool");
 }
 
-/* Runs one of them in a child; true if all was as expected there. */
+/* Run one of them in a child. Returns true if all its checks passed. */
 static bool in_a_child(void (*live)(cen_pool *, cen_lease *), cen_pool *pool, cen_lease *lease)
 {
     int status;
@@ -190,14 +189,14 @@ int main(void)
     is_over = true;
     pthread_join(thread, NULL);
     puts("The parent:");
-    expect_that(refused && renewed, "its children ended well");
-    printf("  the other thread has used connections %d times\n", (int)uses);
-    expect_that(failures == 0, "and always got one of its own");
-    expect_that(server_heard_nothing(&leases[0]) && server_heard_nothing(&leases[1]), "the server was told no goodbye");
-    expect_that(opened == 6 && abandoned == 0, "nothing was opened or abandoned here");
+    expect_that(refused && renewed, "its children succeeded");
+    printf("  the other thread used connections %d times\n", (int)uses);
+    expect_that(failures == 0, "it always got its own connection");
+    expect_that(server_heard_nothing(&leases[0]) && server_heard_nothing(&leases[1]), "the server got no goodbye");
+    expect_that(opened == 6 && abandoned == 0, "no connection was opened or abandoned here");
     for (int i = 0; i < 2; i++) {
-        expect_that(cen_pool_give(&leases[i]) == CEN_OK, "what it took before it gives");
-        expect_that(cen_pool_close(pools[i], cen_in_s(5), NULL, NULL) == CEN_OK, "and closes the pool");
+        expect_that(cen_pool_give(&leases[i]) == CEN_OK, "it can give back what it took before");
+        expect_that(cen_pool_close(pools[i], cen_in_s(5), NULL, NULL) == CEN_OK, "it can close the pool");
         cen_pool_free(pools[i]);
     }
     return surprises ? 1 : 0;

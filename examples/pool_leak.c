@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A leak: found, explained, and taken back.
+ * A leak: found, explained, and reclaimed.
  *
- * A pool of three connections. One thread takes one and, on the way out that
- * nobody tested, forgets to give it back. First the pool only reports
- * (CEN_LEAK_REPORT): once for each lease, with the thread and the line that took
- * it. Then two more leak, all is out, and the pool says why there is nothing.
- * Then the policy is changed, while the pool is in use, to CEN_LEAK_RECLAIM: the
- * next that leaks loses its place to another.
+ * A pool of three connections. A thread takes one and, on an untested path, forgets to give it back. First the pool
+ * only reports leaks (CEN_LEAK_REPORT): once per lease, with the thread and the line of the take. Then two more leak,
+ * all connections are held, and the pool explains why a take fails. Then the policy is changed at run time to
+ * CEN_LEAK_RECLAIM: the next lease that leaks loses its place to a new connection.
  *
- * Without a listener a leak is printed to stderr, as the first one is here; with
- * one it is told to it, as the others are.
+ * Without a listener a leak is printed to stderr, like the first one here. With a listener it is an event, like the
+ * others.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -61,7 +59,7 @@ static void close_connection(void *argument, void *object)
 }
 
 /* The holder may still be using the object, so nothing is freed here. A real driver shuts the socket down. The close
- * follows: when the holder gives it late, or when the pool is freed. */
+ * follows, when the holder gives the connection back late or when the pool is freed. */
 static void abandon_connection(void *argument, void *object)
 {
     (void)argument, (void)object;
@@ -74,17 +72,17 @@ static const cen_driver_calls calls = {
 /* ---- The bug ----------------------------------------------------------------------------------- */
 
 static cen_queue *customers, *served;
-static cen_lease forgotten[CONNECTIONS + 1]; /* where the leases would be if anybody remembered them */
+static cen_lease forgotten[CONNECTIONS + 1]; /* where the leases would be if they were not forgotten */
 
 static bool place_order(int customer)
 {
     cen_lease *lease = &forgotten[customer];
     if (cen_pool_take(pool, cen_in_s(1), lease, NULL) != CEN_OK) return false;
-    return customer > 100; /* "nothing to do", and out without a give: here is the bug */
+    return customer > 100; /* "nothing to do", and a return without a give: this is the bug */
 }
 
-/* The thread that takes goes on for as long as the program does. What a thread holds when it ends is another matter,
- * which needs no time to be found out: options.on_holder_end. */
+/* The thread that takes runs until the end of the program. Objects that a thread still holds when it ends are another
+ * matter, which needs no timeout: options.on_holder_end. */
 static void *serve_customers(void *argument)
 {
     (void)argument;
@@ -101,7 +99,7 @@ static void serve(int customer)
     if (!done) surprises++;
 }
 
-/* ---- How it is found ------------------------------------------------------------------------------ */
+/* ---- Detection ------------------------------------------------------------------------------------ */
 
 static cen_pool_stats look(void)
 {
@@ -131,19 +129,19 @@ static void show_holders(void)
     size_t held = 0;
     cen_pool_holders(pool, holdings, CONNECTIONS, &held);
     for (size_t i = 0; i < held && i < CONNECTIONS; i++)
-        printf("  connection %d: thread %d has had it for at least %.2f s, since %s\n",
+        printf("  connection %d: thread %d has had it for at least %.2f s, taken at %s\n",
                ((struct connection *)holdings[i].object)->number, (int)holdings[i].holder,
                (double)holdings[i].held_ns / 1e9, holdings[i].where ? holdings[i].where : "?");
 }
 
 static void report_one(void)
 {
-    puts("A connection is taken and not given back. After 200 ms the pool says so, on stderr:");
+    puts("A connection is taken and not given back. After 200 ms the pool reports it on stderr:");
     fflush(stdout);
     serve(0);
     expect_that(wait_for_leaks(1), "one leak is counted");
     sleep_ms(300);
-    expect_that(look().leaked == 1, "and counted once, however long it lasts");
+    expect_that(look().leaked == 1, "it is counted once, however long it lasts");
 }
 
 static void explain_all(void)
@@ -151,13 +149,13 @@ static void explain_all(void)
     cen_error error;
     char text[2000];
     cen_lease lease;
-    puts("Two more leak, and somebody listens:");
-    expect_that(cen_pool_listen(pool, listener, NULL, &error) == CEN_OK, "there is a listener");
+    puts("Two more leak, with a listener:");
+    expect_that(cen_pool_listen(pool, listener, NULL, &error) == CEN_OK, "a listener is set");
     serve(1);
     serve(2);
     expect_that(wait_for_leaks(3), "three leaks are counted");
     cen_status status = cen_pool_take(pool, cen_in_ms(50), &lease, &error);
-    printf("Now a take gets nothing, and its error says:\n  %s\n", error.text);
+    printf("Now a take times out, with this error:\n  %s\n", error.text);
     expect_that(status == CEN_TIMEOUT, "it timed out");
     cen_pool_explain(pool, text, sizeof text);
     printf("The pool explains itself:\n%s\n", text);
@@ -172,19 +170,18 @@ static void reclaim(void)
     cen_lease lease;
     cen_pool_options_get(pool, &options);
     options.on_leak = CEN_LEAK_RECLAIM;
-    expect_that(cen_pool_options_set(pool, &options, &error) == CEN_OK, "from now on what leaks is taken back");
-    expect_that(cen_pool_give(&forgotten[0]) == CEN_OK, "the first connection is found in time and given");
-    serve(3); /* has it again, and forgets it again */
+    expect_that(cen_pool_options_set(pool, &options, &error) == CEN_OK, "from now on leaked connections are reclaimed");
+    expect_that(cen_pool_give(&forgotten[0]) == CEN_OK, "the first connection is given back in time");
+    serve(3); /* takes it again, and forgets it again */
     bool another = wait_for_leaks(4) && cen_pool_take(pool, cen_in_s(5), &lease, &error) == CEN_OK;
-    expect_that(another, "a take gets another in its place");
+    expect_that(another, "a take gets a new connection in its place");
     if (!another) return;
     printf("  it is connection %d\n", ((struct connection *)lease.object)->number);
     cen_pool_stats s = look();
-    expect_that(s.reclaimed == 1 && abandoned == 1,
-                "one lease was taken back, and the driver told to let go of its connection");
-    expect_that(s.held <= CONNECTIONS, "there are never more than three");
+    expect_that(s.reclaimed == 1 && abandoned == 1, "one lease was reclaimed, and its connection abandoned");
+    expect_that(s.held <= CONNECTIONS, "never more than three are held");
     expect_that(cen_pool_give(&forgotten[3]) == CEN_REVOKED,
-                "a late give is told that its lease has ended, and closes it");
+                "a late give returns REVOKED, and the connection is closed");
     cen_pool_give(&lease);
 }
 
@@ -207,12 +204,12 @@ int main(void)
     cen_close_report report = CEN_SIZED(cen_close_report);
     cen_pool_give(&forgotten[1]);
     cen_status status = cen_pool_close(pool, cen_in_ms(100), &report, NULL);
-    printf("At the end close answers %s: %u had to be revoked.\n", cen_status_name(status), report.revoked);
-    expect_that(status == CEN_TIMEOUT && report.revoked == 1, "one is still out");
+    printf("At the end close returns %s: %u had to be revoked.\n", cen_status_name(status), report.revoked);
+    expect_that(status == CEN_TIMEOUT && report.revoked == 1, "one is still held");
     int leaks = (int)look().leaked;
     cen_pool_free(pool);
-    expect_that(cen_pool_give(&forgotten[2]) == CEN_REVOKED, "and comes back to a pool that was freed");
-    expect_that(leaks_told == leaks - 1, "the listener heard of all that leaked since it came");
+    expect_that(cen_pool_give(&forgotten[2]) == CEN_REVOKED, "it is given back after the pool was freed");
+    expect_that(leaks_told == leaks - 1, "the listener got an event for each leak since it was set");
     cen_queue_close(customers);
     pthread_join(server, NULL);
     cen_queue_free(customers);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nesting. A function that needs a connection enters the pool and need not
- * know whether its caller has one: inside a scope, CEN_WITH borrows the same
- * object, so that all of them work in one transaction and cannot wait for each
- * other. A take by hand always yields another object.
+ * Nesting. A function that needs a connection enters the pool and need not know whether its caller has one. Inside a
+ * scope, CEN_WITH borrows the same object. So all of them work in one transaction and cannot wait for each other. An
+ * explicit take always returns another object.
  */
 #include <stdio.h>
 
@@ -23,7 +22,7 @@ static void expect_that(bool holds, const char *what)
     surprises += !holds;
 }
 
-/* Gets by with whatever its caller has, or with a connection of its own. */
+/* Uses its caller's connection, or takes one itself. */
 static struct connection *write_line(void)
 {
     CEN_WITH (pool, cen_in_ms(100), struct connection *, connection, NULL) {
@@ -50,15 +49,15 @@ static void write_order(void)
 
         cen_lease by_hand;
         if (cen_pool_take(pool, cen_in_ms(100), &by_hand, &error) == CEN_OK) {
-            expect_that(by_hand.object != outer, "a take by hand yields another connection");
+            expect_that(by_hand.object != outer, "an explicit take gets another connection");
             CEN_WITH (pool, CEN_NOW, struct connection *, inner, &error) {
-                expect_that(inner == outer && idle() == 0, "with none idle a scope can still be entered");
+                expect_that(inner == outer && idle() == 0, "a scope can be entered with no idle connection");
             }
             cen_pool_give(&by_hand);
         } else {
             expect_that(false, error.text);
         }
-        return; /* given back on every way out */
+        return; /* given back on every path */
     } else {
         expect_that(false, error.text);
     }

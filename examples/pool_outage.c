@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server dies and comes back, and what a pool makes of it.
+ * A server fails and comes back, and how a pool reacts.
  *
- *     0.0 s  the server runs; eight threads ask it all the time
- *     0.8 s  it is killed: what is asked fails, connections cannot be opened,
- *            one is tried at a time, at random intervals, and after five failures
- *            the breaker opens: for a quarter of a second takes wait for the
- *            tries, and from then on they fail at once, and say why
- *     2.4 s  it runs again: the next that is tried succeeds, and two are opened
- *            at a time, then the rest: a server that has just started is not met
- *            by all at once
+ *     0.0 s  the server runs; eight threads send requests all the time
+ *     0.8 s  it is killed: requests fail, and connections cannot be opened. The
+ *            pool tries one open at a time, at random intervals. After five
+ *            failures the breaker opens: for 0.25 s takes wait for the next
+ *            try, and from then on they fail at once, with the reason
+ *     2.4 s  it runs again: the next try succeeds, and two are opened at a
+ *            time, then the rest, so that a server that has just started is
+ *            not flooded
  *     4.0 s  the end
  *
- * The server is this program again, in another process, on loopback. It takes
- * 30 ms to welcome a connection. The story is told by the pool's own events.
+ * The server is this program in another process, on loopback. It takes 30 ms to greet a connection. The output comes
+ * from the pool's own events.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -62,7 +62,7 @@ static void *answer(void *argument)
     return NULL;
 }
 
-/* The port is kept for the server by the program, which is bound to it and does not listen. */
+/* The program keeps the server's port: it is bound to it and does not listen. */
 static int bound_socket(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
@@ -141,7 +141,7 @@ static void close_connection(void *argument, void *object)
 static const cen_driver_calls calls = {
     .size = sizeof calls, .blocks = true, .open = open_connection, .close = close_connection};
 
-/* ---- The story, told by the pool ---------------------------------------------------------------- */
+/* ---- The pool's events -------------------------------------------------------------------------- */
 
 static cen_pool *pool;
 static atomic_int breaker_opened, breaker_closed, probes;
@@ -170,7 +170,7 @@ static void listener(void *argument, const cen_event *event, uint64_t missed)
     if (about_breaker || event->kind == CEN_EVENT_OPENED) tell(event->text);
 }
 
-/* ---- Those who ask -------------------------------------------------------------------------------- */
+/* ---- Clients -------------------------------------------------------------------------------------- */
 
 static atomic_bool is_over, first_told;
 static atomic_int answered, broken, refused, timed_out, without_cause;
@@ -190,7 +190,7 @@ static void note_failure(cen_status status, bool was_open, int64_t ns, const cen
     }
     refused++;
     refusals_ns += ns;
-    if (status != CEN_DRIVER) without_cause++; /* it should be what the driver said */
+    if (status != CEN_DRIVER) without_cause++; /* it should be the driver's error */
     if (was_open && !atomic_exchange(&first_told, true)) {
         char text[CEN_ERROR_TEXT_SIZE + 64];
         snprintf(text, sizeof text, "a take fails after %.3f ms: %s", (double)ns / 1e6, error->text);
@@ -215,7 +215,7 @@ static void *ask_all_the_time(void *argument)
         bool good = ask((int)(intptr_t)lease.object);
         if (good) answered++;
         else broken++;
-        sleep_ms(5); /* holds it, so that eight threads need eight connections */
+        sleep_ms(5); /* keeps the connection, so that eight threads need eight */
         if (good) cen_pool_give(&lease);
         else cen_pool_discard(&lease);
     }
@@ -248,9 +248,9 @@ static bool play(void)
     is_over = true;
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     stop_server(server);
-    printf("Answered: %d before, %d during the outage, %d after it. %d requests broke on a connection that was cut.\n",
+    printf("Replies: %d before, %d during, %d after the outage. %d requests failed on a connection that was cut.\n",
            at_first, meanwhile, at_last, (int)broken);
-    printf("%d takes were refused, after %.2f ms on average; %d waited their 500 ms in vain.\n", (int)refused,
+    printf("%d takes were refused, after %.2f ms on average; %d timed out after 500 ms.\n", (int)refused,
            refused ? (double)refusals_ns / refused / 1e6 : 0, (int)timed_out);
     return at_first > 0 && at_last > 0 && broken > 0 && refused > 0 && without_cause == 0;
 }
@@ -273,14 +273,14 @@ int main(int count, char **arguments)
     bool right = play();
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_stats_get(pool, &s);
-    printf("%" PRIu64 " openings failed and %" PRIu64
-           " did not; %d probes; the breaker opened %d times and closed %d times.\n",
+    printf("%" PRIu64 " opens failed and %" PRIu64
+           " succeeded; %d probes; the breaker opened %d times and closed %d times.\n",
            s.open_failed, s.opened, (int)probes, (int)breaker_opened, (int)breaker_closed);
     right = right && s.open_failed >= 5 && probes > 0 && breaker_opened == 1 && breaker_closed == 1;
     cen_pool_close(pool, cen_in_s(5), NULL, NULL);
     cen_pool_free(pool);
     close(port);
-    puts(right ? "Nobody hammered a server that was down, and nobody had to be told that it was up again."
-               : "That is not what was promised.");
+    puts(right ? "The pool did not flood the server while it was down, and noticed by itself that it was up again."
+               : "Some checks failed.");
     return right ? 0 : 1;
 }

@@ -2,17 +2,17 @@
 /*
  * A pool under twice the load that it can serve, three times.
  *
- *     Four objects, each in use for 5 ms at a time: 800 requests a second can
- *     be served. 128 clients make one every 80 ms each: 1600. An answer that
- *     took longer than 50 ms is of no use: whoever asked has gone.
+ *     Four objects, each in use for 5 ms at a time: the capacity is 800 requests
+ *     per second. 128 clients send one every 80 ms each: 1600 per second. A
+ *     reply that takes longer than 50 ms is useless: the client has gone.
  *
- *     1 nothing set      everybody is served in turn, and everybody too late
- *     2 priorities       so, too, but what a monitor asks comes first: it sees
- *                        that the service is slow, not that it is dead
+ *     1 nothing set      all requests are served FIFO, and all too late
+ *     2 priorities       so are these, but a monitor's requests come first: it
+ *                        sees that the service is slow, not that it is dead
  *     3 and shedding     half are refused, soon, and the other half are served in time
  *
- * A monitor asks every 20 ms and gives up after 30 ms. In the first run it
- * stands in line with everybody else. docs/overload.md tells how to choose the numbers.
+ * A monitor sends a request every 20 ms with a deadline of 30 ms. In the first run it waits in the queue like all
+ * others. docs/overload.md explains how to choose the numbers.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -27,13 +27,13 @@ enum { OBJECTS = 4, CLIENTS = 128, USE_MS = 5, EVERY_MS = 80, SECONDS = 2 };
 #define MS INT64_C(1000000)
 #define USEFUL_NS CEN_MS(50)
 
-/* What became of the requests of one run. */
+/* The results of one run. */
 typedef struct run {
     cen_pool *pool;
     int64_t end;
     cen_priority monitor_priority;
     atomic_uint in_time, too_late, refused, seen, unseen;
-    atomic_llong waited; /* by those who were served, in all */
+    atomic_llong waited; /* total wait of the requests that were served */
 } run;
 
 static void sleep_until(int64_t moment)
@@ -51,7 +51,7 @@ static void serve(run *r, cen_lease *lease, int64_t asked)
     atomic_fetch_add(waited <= USEFUL_NS ? &r->in_time : &r->too_late, 1);
 }
 
-/* One that is still busy when its next request is due leaves that out. */
+/* A client that is still busy when its next request is due skips that one. */
 static void *client(void *argument)
 {
     run *r = argument;
@@ -64,7 +64,7 @@ static void *client(void *argument)
             serve(r, &lease, asked);
         } else {
             atomic_fetch_add(&r->refused, 1);
-            if (error.retry_after_ns == 0) fprintf(stderr, "%s\n", error.text); /* none is expected */
+            if (error.retry_after_ns == 0) fprintf(stderr, "%s\n", error.text); /* not expected */
         }
         int64_t earliest = cen_clock() + error.retry_after_ns; /* it stays away for as long as it was told to */
         while (next <= earliest) next += CEN_MS(EVERY_MS);
@@ -126,7 +126,7 @@ static unsigned play(const char *name, cen_pool_options options, cen_priority mo
     cen_pool_listen(r->pool, on_event, &told, NULL);
     load(r);
     cen_pool_close(r->pool, CEN_NEVER, NULL, NULL);
-    cen_pool_free(r->pool); /* has told the listener all */
+    cen_pool_free(r->pool); /* all events have been delivered to the listener */
     return show(name, r);
 }
 
@@ -136,7 +136,8 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("%d objects, in use for %d ms each; %d clients, one request in %d ms each; %d s\n", OBJECTS, USE_MS, CLIENTS,
            EVERY_MS, SECONDS);
-    /* The monitor may pass those who have waited for up to a second. With less than they wait it would pass nobody. */
+    /* The monitor may overtake waiters that have waited for up to 1 s. With less than their wait it would overtake
+     * none. */
     cen_pool_options ranks = CEN_POOL_OPTIONS(.aging_ns = CEN_SECONDS(1));
     cen_pool_options sheds =
         CEN_POOL_OPTIONS(.aging_ns = CEN_SECONDS(1), .shed_target_ns = CEN_MS(10), .shed_interval_ns = CEN_MS(20));
@@ -144,6 +145,6 @@ int main(void)
     play("priorities", ranks, CEN_PRIORITY_HIGH, &ranked);
     unsigned after = play("and shedding", sheds, CEN_PRIORITY_HIGH, &shedding);
     bool better = after > before && shedding.refused > 0 && ranked.seen > plain.seen;
-    if (!better) fprintf(stderr, "that was not what this should show\n");
+    if (!better) fprintf(stderr, "shedding did not help in this run\n");
     return better ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool in a program that is one poll() loop and has no threads at all.
+ * A pool in a program that is one poll() loop and has no threads.
  *
- * Its runtime is manual: what a pool does because time has passed, closing what
- * has been idle for long, opening what is missing, testing what is idle, is done
- * inside cen_runtime_poll, which says when it wants to be called again; and its
- * descriptor is readable when that has become sooner. Takes never wait here: a
- * request that finds no connection idle stays with the program until one is.
+ * Its runtime is manual. Everything that a pool does because of time, such as closing objects after the idle timeout,
+ * opening missing ones and health checks, happens inside cen_runtime_poll. That returns when it has to be called again,
+ * and its descriptor becomes readable when that time has moved forward. Takes never wait here: a request without a free
+ * connection stays in the program until there is one.
  *
- *     a request every 2 ms ▶ this loop ▶ up to 3 connections ▶ an echo process, 5 ms an answer
+ *     a request every 2 ms ▶ this loop ▶ up to 3 connections ▶ an echo process, 5 ms per reply
  *
- * When there are no more requests two of the three connections are closed, and
- * one stays (min_idle). When the echo process is killed, the test finds it out.
+ * When there are no more requests, two of the three connections are closed, and one stays (min_idle). When the echo
+ * process is killed, the health check detects it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -53,7 +52,7 @@ static void echo(int listener)
         for (nfds_t i = count - 1; i > 0; i--) {
             char byte;
             if (!fds[i].revents) continue;
-            poll(NULL, 0, 5); /* work */
+            poll(NULL, 0, 5); /* the work of a request */
             if (recv(fds[i].fd, &byte, 1, 0) == 1 && send(fds[i].fd, &byte, 1, MSG_NOSIGNAL) == 1) continue;
             close(fds[i].fd);
             fds[i] = fds[--count];
@@ -92,7 +91,7 @@ static cen_status open_connection(void *argument, void **out, cen_error *error)
     (void)argument;
     elsewhere += !pthread_equal(pthread_self(), this_thread);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0) { /* answered at once, on loopback */
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0) { /* completes at once on loopback */
         fcntl(fd, F_SETFL, O_NONBLOCK);
         *out = (void *)(intptr_t)fd;
         printf("  %.3f s  connection %d is opened\n", seconds(), fd);
@@ -113,14 +112,14 @@ static void close_connection(void *argument, void *object)
     close(as_fd(object));
 }
 
-/* An idle connection has nothing to say. One that can be read has been closed by the other side. */
+/* An idle connection has no input. If it is readable, the peer has closed it. */
 static cen_status test_connection(void *argument, void *object, cen_error *error)
 {
     char byte;
     (void)argument;
     elsewhere += !pthread_equal(pthread_self(), this_thread);
     if (recv(as_fd(object), &byte, 1, MSG_PEEK) < 0 && errno == EAGAIN) return CEN_OK;
-    snprintf(error->text, sizeof error->text, "the other side has closed it");
+    snprintf(error->text, sizeof error->text, "closed by the peer");
     return CEN_DRIVER;
 }
 
@@ -132,11 +131,11 @@ static const cen_driver_calls calls = {
 static struct work {
     cen_runtime *runtime;
     cen_pool *pool;
-    cen_lease leases[CONNECTIONS]; /* pool is NULL: none */
+    cen_lease leases[CONNECTIONS]; /* pool is NULL: no lease */
     int came, waiting, answered, had_to_wait, mistakes;
 } work;
 
-/* Begins as many requests as there are connections for. */
+/* Begin requests while there are connections. */
 static void begin_requests(void)
 {
     for (int i = 0; i < CONNECTIONS && work.waiting > 0; i++) {
@@ -156,7 +155,7 @@ static void end_request(cen_lease *lease)
     cen_pool_give(lease);
 }
 
-/* One turn: what is due in the pool, then whatever comes first. */
+/* One turn: run what is due in the pool, then wait for the first event. */
 static void turn(int64_t next_request)
 {
     struct pollfd fds[1 + CONNECTIONS] = {{.fd = cen_runtime_fd(work.runtime), .events = POLLIN}};
@@ -194,7 +193,7 @@ static cen_pool_stats look(void)
     return s;
 }
 
-/* Turns until the pool is as expected: true, or five seconds have passed. */
+/* Turn until the pool is as expected (true) or 5 s have passed. */
 static bool wait_until(bool (*is_so)(const cen_pool_stats *))
 {
     for (int64_t end = cen_clock() + CEN_SECONDS(5); cen_clock() < end;) {
@@ -231,8 +230,8 @@ int main(void)
     if (cen_pool_new(&options, &work.pool, &error) != CEN_OK) return puts(error.text), 1;
 
     serve_requests();
-    printf("  %.3f s  %d requests are answered; %d times none could begin, for want of a connection\n", seconds(),
-           work.answered, work.had_to_wait);
+    printf("  %.3f s  %d requests served; %d times a request had to wait for a connection\n", seconds(), work.answered,
+           work.had_to_wait);
     bool shrank = wait_until(one_is_left);
     printf("  %.3f s  one connection is left\n", seconds());
     kill(echo_process, SIGKILL);
@@ -251,6 +250,6 @@ int main(void)
     bool ended = cen_runtime_free(work.runtime) == CEN_OK;
     bool right = shrank && noticed && ended && work.mistakes == 0 && elsewhere == 0 && threads.helpers == 0 &&
                  !threads.has_keeper;
-    puts(right ? "All of it happened inside one loop." : "That is not what was promised.");
+    puts(right ? "Everything ran inside one loop." : "Some checks failed.");
     return right ? 0 : 1;
 }

@@ -5,10 +5,9 @@
  *     round 0     threads A B C D E take     objects 1 2 3 4 5
  *     round 1             B C D E A                  1 2 3 4 5     and so on
  *
- * In each round all five are in use at once and come back in the order in which
- * they were taken; the next round begins with the next thread. So, if the pool
- * always lends what has been idle longest, ten rounds bring every object to
- * every thread twice. At last one thread takes all, and waits for a sixth.
+ * In each round all five are in use at once and are given back in the order of their takes. The next round begins with
+ * the next thread. So if the pool always lends the object that has been idle longest, ten rounds bring every object to
+ * every thread twice. At the end one thread takes all five and waits for a sixth.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -21,8 +20,8 @@
 enum { THREADS = 5, ROUNDS = 10 };
 
 static struct object {
-    atomic_int users;         /* right now: never two */
-    int entries, by[THREADS]; /* written by whoever has the object */
+    atomic_int users;         /* at the moment: never two */
+    int entries, by[THREADS]; /* written by the object's holder */
 } objects[THREADS];
 
 static cen_pool *pool;
@@ -49,7 +48,7 @@ static void *use_ten_times(void *number)
         object->entries++;
         object->by[self]++;
 
-        wait_for_turn(my_turn + THREADS); /* when all have taken, and those before have given */
+        wait_for_turn(my_turn + THREADS); /* when all have taken, and the threads before have given */
         object->users--;
         in_use--;
         cen_pool_give(&lease);
@@ -63,7 +62,7 @@ static bool every_object_was_used_by_all(void)
     int entries = 0;
     bool by_all = true;
     for (int i = 0; i < THREADS; i++) {
-        printf("object %d had %d entries:", i + 1, objects[i].entries);
+        printf("object %d had %d uses:", i + 1, objects[i].entries);
         for (int t = 0; t < THREADS; t++) {
             printf("  %c %d", 'A' + t, objects[i].by[t]);
             by_all = by_all && objects[i].by[t] > 0;
@@ -71,7 +70,7 @@ static bool every_object_was_used_by_all(void)
         puts("");
         entries += objects[i].entries;
     }
-    printf("%d entries in all, up to %d at once.\n", entries, (int)most_in_use);
+    printf("%d uses in all, up to %d at once.\n", entries, (int)most_in_use);
     return by_all && entries == THREADS * ROUNDS && most_in_use == THREADS && violations == 0;
 }
 
@@ -98,6 +97,6 @@ int main(void)
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     bool right = every_object_was_used_by_all() && a_sixth_take_times_out();
     cen_pool_free(pool);
-    puts(right ? "Every object was used by every thread, and never by two at once." : "That is not what was promised.");
+    puts(right ? "Every object was used by every thread, and never by two at once." : "Some checks failed.");
     return right ? 0 : 1;
 }

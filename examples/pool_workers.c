@@ -5,8 +5,8 @@
  *     main: take a worker (CEN_NEVER: wait until one is free), hand it a job
  *     worker: do the job, then give itself back
  *
- * The lease goes with the job, because any thread may give it. Main knows that
- * all jobs are done when it has taken every worker.
+ * The lease is passed on with the job, because any thread may give it back. Main knows that all jobs are done when it
+ * has taken every worker.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@ struct worker {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    struct job *job; /* what to do; NULL: nothing */
-    cen_lease lease; /* to be given when it is done */
+    struct job *job; /* the current job; NULL: none */
+    cen_lease lease; /* to be given back after the job */
     bool leaves;
     int jobs_done;
 };
@@ -42,7 +42,7 @@ static void *work(void *argument)
         for (long n = self->job->from; n < self->job->to; n++) self->job->sum += n;
         self->job = NULL;
         self->jobs_done++;
-        cen_lease lease = self->lease; /* the next job's is written as soon as this one is given */
+        cen_lease lease = self->lease; /* a copy: the next job's lease is written as soon as this one is given */
         pthread_mutex_unlock(&self->mutex);
         cen_pool_give(&lease);
         pthread_mutex_lock(&self->mutex);
@@ -80,7 +80,7 @@ static void stop_worker(void *argument, void *object)
     (void)argument;
     tell(worker, NULL, (cen_lease){0}, true);
     pthread_join(worker->thread, NULL);
-    printf("  a worker leaves after %d jobs\n", worker->jobs_done);
+    printf("  a worker ends after %d jobs\n", worker->jobs_done);
     free(worker);
 }
 

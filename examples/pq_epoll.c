@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One thread, one epoll loop, eight PostgreSQL connections and a thousand queries, none of which waits.
+ * One thread, one epoll loop, eight PostgreSQL connections and a thousand queries, none of which blocks.
  *
  *     CENOTE_SERVER_URL=postgresql://ann:secret@127.0.0.1/shop pq_epoll
  *
- *     1,000 asks ▶ [ the pool's line ] ▶ 8 connections ▶ PostgreSQL
- *         ▲                │                  │ the sockets, in the same epoll
- *         └── pollable ◀───┘                  ▼
- *                                        answers: give, and the next in line is told
+ *     1,000 takes ▶ [ wait queue of the pool ] ▶ 8 connections ▶ PostgreSQL
+ *         ▲                │                          │ the sockets, in the same epoll
+ *         └── pollable ◀───┘                          ▼
+ *                                                results: give; the next waiter is served
  *
- * Beside the sockets the loop watches one descriptor, that of a pollable: the driver connects, tests and resets over its
- * poller, deadlines are those of its runtime, and asks are told by its executor. There is no other thread, as the end of it
- * proves.
+ * Besides the sockets the loop watches one descriptor, that of a pollable. The driver connects, tests and resets over
+ * its poller, its runtime has the deadlines, and its executor completes the takes. The last check shows that there is
+ * no other thread.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +28,7 @@ enum { CONNECTIONS = 8, REQUESTS = 1000, EVENTS = 32 };
 #define PATIENCE CEN_SECONDS(20)
 
 typedef struct request {
-    cen_take_op take; /* first: what the pool tells is the request itself */
+    cen_take_op take; /* first member: a completed take is its request */
     int number;
 } request;
 
@@ -40,13 +40,13 @@ static cen_pool *pool;
 static bool expect_that(bool holds, const char *what)
 {
     if (!holds) surprises++;
-    if (!holds) printf("  NOT SO: %s\n", what);
+    if (!holds) printf("  FAILED: %s\n", what);
     return holds;
 }
 
 /* ---- One query ----------------------------------------------------------------------------------- */
 
-/* Until the socket is readable, or also writable while libpq has something left to send. */
+/* Wait until the socket is readable, or also writable while libpq has unsent data. */
 static void await(request *r, bool unsent)
 {
     int fd = PQsocket(r->take.lease.object);
@@ -59,18 +59,17 @@ static void fail(request *r, const char *what)
 {
     failed++;
     expect_that(false, what);
-    cen_pool_give(&r->take.lease); /* the driver sees by itself whether it is broken */
+    cen_pool_give(&r->take.lease); /* the driver finds out by itself whether it is broken */
 }
 
 static void note_session(int session)
 {
     for (int i = 0; i < session_count; i++)
         if (sessions[i] == session) return;
-    if (expect_that(session_count < CONNECTIONS, "there are no more than eight connections"))
-        sessions[session_count++] = session;
+    if (expect_that(session_count < CONNECTIONS, "no more than eight connections")) sessions[session_count++] = session;
 }
 
-/* It has its connection: sends. */
+/* A take has its connection: send the query. */
 static void on_ready(cen_take_op *take)
 {
     request *r = (request *)take;
@@ -89,7 +88,7 @@ static void on_ready(cen_take_op *take)
     await(r, PQflush(conn) > 0);
 }
 
-/* Something has come for it, or could be sent. */
+/* The socket is readable or writable. */
 static void on_socket(request *r)
 {
     PGconn *conn = r->take.lease.object;
@@ -97,13 +96,13 @@ static void on_socket(request *r)
     int unsent = PQflush(conn);
     while (!PQisBusy(conn)) {
         PGresult *result = PQgetResult(conn);
-        if (!result) { /* all is read: to the next in line */
+        if (!result) { /* all results are read: to the next waiter */
             answered++;
             cen_pool_give(&r->take.lease);
             return;
         }
         expect_that(PQresultStatus(result) == PGRES_TUPLES_OK && atoi(PQgetvalue(result, 0, 0)) == 2 * r->number,
-                    "the answer is that of the request");
+                    "the result belongs to the request");
         PQclear(result);
     }
     await(r, unsent > 0);
@@ -154,14 +153,13 @@ int main(void)
 {
     cen_error error = {.text = ""};
     const char *url = getenv("CENOTE_SERVER_URL");
-    if (!url) return puts("Set CENOTE_SERVER_URL to a PostgreSQL: postgresql://user:password@host/database."), 0;
+    if (!url) return puts("Set CENOTE_SERVER_URL to a PostgreSQL server: postgresql://user:password@host/database."), 0;
     if (!make_all(url, &error)) return puts(error.text), 1;
     int64_t begin = cen_clock();
     for (int i = 0; i < REQUESTS; i++) {
         requests[i].number = i;
         cen_take_op_init(&requests[i].take, on_ready, cen_pollable_executor(pollable));
-        expect_that(cen_pool_take_async(pool, cen_in_s(10), &requests[i].take) == CEN_OK,
-                    "the pool hears everyone who asks");
+        expect_that(cen_pool_take_async(pool, cen_in_s(10), &requests[i].take) == CEN_OK, "the pool accepts the take");
     }
     while (answered + failed < REQUESTS && cen_clock() - begin < PATIENCE) turn();
     double ms = (double)(cen_clock() - begin) / 1e6;
@@ -172,12 +170,12 @@ int main(void)
     printf("%d queries of a millisecond over %d connections in %.0f ms, by %d thread; %" PRIu64
            " connections were opened.\n",
            answered, session_count, ms, count, s.opened);
-    expect_that(answered == REQUESTS && failed == 0, "every query was answered");
-    expect_that(s.opened <= CONNECTIONS && s.idle == s.opened, "all connections are back");
+    expect_that(answered == REQUESTS && failed == 0, "every query succeeded");
+    expect_that(s.opened <= CONNECTIONS && s.idle == s.opened, "all connections were given back");
     expect_that(count == 1, "there is no other thread");
     expect_that(cen_pool_close(pool, cen_in_s(5), NULL, &error) == CEN_OK, error.text);
     cen_pool_free(pool);
     expect_that(cen_pollable_free(pollable, &error) == CEN_OK, error.text);
-    puts(surprises ? "That is not what was promised." : "Nobody waited but the loop.");
+    puts(surprises ? "Some checks failed." : "Only the loop waited.");
     return surprises ? 1 : 0;
 }

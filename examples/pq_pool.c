@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool of PostgreSQL connections: five lines, and then what it does for whoever uses it.
+ * A pool of PostgreSQL connections: five lines of code, and then its features.
  *
  *     CENOTE_SERVER_URL=postgresql://ann:secret@127.0.0.1/shop pq_pool
  *
- *     what the server has beside what the pool may open, told at the first connection
- *     four threads that run the same two statements, each prepared once on each connection
- *     a transaction that somebody forgets to end, and one who asks the server for nonsense
- *     a query that would last a minute, where nobody may hold a connection for longer than half a second
- *     a connection that the server ends while it lies idle
+ *     the server's connection limit compared with the pool's, reported at the first connection
+ *     four threads that run the same two statements, each prepared once per connection
+ *     a forgotten transaction, and an invalid statement
+ *     a query that takes a minute, with a limit of 0.5 s on holding a connection
+ *     a connection that the server ends while it is idle
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -29,7 +29,7 @@ static atomic_int answers;
 static bool expect_that(bool holds, const char *what)
 {
     if (!holds) surprises++;
-    if (!holds) printf("  NOT SO: %s\n", what);
+    if (!holds) printf("  FAILED: %s\n", what);
     return holds;
 }
 
@@ -44,7 +44,7 @@ static cen_pool *open_pool(const char *url)
     return pool;
 }
 
-/* ---- And some more, for a service ------------------------------------------------------------------- */
+/* ---- More options, for a service -------------------------------------------------------------------- */
 
 static void say_capacity(void *argument, const cen_pq_capacity_report *report)
 {
@@ -64,7 +64,7 @@ static cen_pool *open_strict_pool(const char *url)
     return pool;
 }
 
-/* ---- Threads that use it ------------------------------------------------------------------------------ */
+/* ---- Threads and statements --------------------------------------------------------------------------- */
 
 static void *work(void *argument)
 {
@@ -78,7 +78,7 @@ static void *work(void *argument)
             snprintf(number, sizeof number, "%d", i);
             const char *sql = i % 2 ? "select $1::int + 1" : "select 1 + $1::int";
             if (!expect_that(cen_pq_run(conn, sql, 1, values, &result, &error) == CEN_OK, error.text)) break;
-            if (expect_that(atoi(PQgetvalue(result, 0, 0)) == i + 1, "the answer is right")) answers++;
+            if (expect_that(atoi(PQgetvalue(result, 0, 0)) == i + 1, "the result is correct")) answers++;
             PQclear(result);
         } else {
             expect_that(false, error.text);
@@ -93,14 +93,14 @@ static void work_together(cen_pool *pool)
     printf("\n%d threads want %d connections %d times each:\n", THREADS, CONNECTIONS, ROUNDS);
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, pool);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    expect_that(answers == THREADS * ROUNDS, "every question was answered");
+    expect_that(answers == THREADS * ROUNDS, "every query succeeded");
     CEN_WITH (pool, cen_in_s(5), PGconn *, conn, NULL) {
-        printf("  %d answers; this connection has %u statements prepared\n", (int)answers, cen_pq_prepared(conn));
+        printf("  %d results; this connection has %u statements prepared\n", (int)answers, cen_pq_prepared(conn));
         expect_that(cen_pq_prepared(conn) <= 2, "each statement is prepared once");
     }
 }
 
-/* ---- What goes wrong ------------------------------------------------------------------------------------ */
+/* ---- Failures ------------------------------------------------------------------------------------------- */
 
 static void forget_to_commit(cen_pool *pool)
 {
@@ -114,15 +114,15 @@ static void forget_to_commit(cen_pool *pool)
     CEN_WITH (pool, cen_in_s(5), PGconn *, conn, &error) {
         PGresult *result = PQexec(conn, "select to_regclass('half_done') is null");
         bool is_gone = PQntuples(result) == 1 && PQgetvalue(result, 0, 0)[0] == 't';
-        printf("\nSomebody begins a transaction and forgets it. The next one finds it rolled back: %s.\n",
+        printf("\nA holder begins a transaction and forgets it. The next holder finds it rolled back: %s.\n",
                is_gone ? "yes" : "no");
-        expect_that(is_gone || PQbackendPID(conn) != before, "what was forgotten is gone");
+        expect_that(is_gone || PQbackendPID(conn) != before, "the forgotten transaction is gone");
         PQclear(result);
         char sqlstate[6];
         cen_status status = cen_pq_run(conn, "select nonsense", 0, NULL, &result, &error);
-        printf("\nNonsense is answered with %s, SQLSTATE %s:\n  %s\n", cen_status_name(status),
+        printf("\nAn invalid statement fails with %s, SQLSTATE %s:\n  %s\n", cen_status_name(status),
                cen_pq_sqlstate(error.code, sqlstate), error.text);
-        expect_that(status == CEN_DRIVER && error.code == cen_pq_code("42703"), "the server says what is wrong");
+        expect_that(status == CEN_DRIVER && error.code == cen_pq_code("42703"), "the server's SQLSTATE is reported");
     }
 }
 
@@ -134,11 +134,11 @@ static void hold_for_too_long(cen_pool *pool)
     if (!expect_that(cen_pool_take(pool, cen_in_s(5), &lease, &error) == CEN_OK, error.text)) return;
     int64_t begin = cen_clock();
     cen_status status = cen_pq_run(lease.object, "select pg_sleep(60)", 0, NULL, &result, &error);
-    printf("\nA query of a minute, where nobody may hold a connection for more than half a second, ends after %.1f s "
+    printf("\nA query of one minute, with max_hold_ns at half a second, ends after %.1f s "
            "with %s:\n  %s\n",
            (double)(cen_clock() - begin) / 1e9, cen_status_name(status), error.text);
     expect_that(status == CEN_INTERRUPTED, "it was cancelled");
-    expect_that(cen_pool_give(&lease) == CEN_REVOKED, "and the connection taken away");
+    expect_that(cen_pool_give(&lease) == CEN_REVOKED, "the lease was revoked");
 }
 
 static void lose_one(cen_pool *pool)
@@ -152,25 +152,25 @@ static void lose_one(cen_pool *pool)
         return;
     snprintf(sql, sizeof sql, "select pg_terminate_backend(%d, 5000)", PQbackendPID(first.object));
     cen_pool_give(&first);
-    PQclear(PQexec(second.object, sql)); /* the session that is now idle in the pool */
-    poll(NULL, 0, 50); /* one that has rested for longer than test_after_idle_ns is tested before it is lent */
+    PQclear(PQexec(second.object, sql)); /* ends the session that is idle in the pool */
+    poll(NULL, 0, 50); /* after more than test_after_idle_ns a connection is tested before it is lent */
     for (int i = 0; i < 2; i++) {
         CEN_WITH (pool, cen_in_s(5), PGconn *, conn, &error) {
             PGresult *result = PQexec(conn, "select 1");
-            expect_that(PQresultStatus(result) == PGRES_TUPLES_OK, "nobody gets the dead one");
+            expect_that(PQresultStatus(result) == PGRES_TUPLES_OK, "no take gets the dead connection");
             PQclear(result);
         } else {
             expect_that(false, error.text);
         }
     }
     cen_pool_give(&second);
-    printf("\nThe server ends an idle connection. Whoever takes next has one that works.\n");
+    printf("\nThe server ends an idle connection. The next take gets one that works.\n");
 }
 
 int main(void)
 {
     const char *url = getenv("CENOTE_SERVER_URL");
-    if (!url) return puts("Set CENOTE_SERVER_URL to a PostgreSQL: postgresql://user:password@host/database."), 0;
+    if (!url) return puts("Set CENOTE_SERVER_URL to a PostgreSQL server: postgresql://user:password@host/database."), 0;
     cen_pool *pool = open_pool(url);
     if (!pool) return 1;
     CEN_WITH (pool, cen_in_s(5), PGconn *, conn, NULL) {
@@ -187,13 +187,13 @@ int main(void)
 
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_stats_get(pool, &s);
-    printf("\nThe pool's numbers: %" PRIu64 " opened, at most %u at a time; %" PRIu64 " leases, %" PRIu64
+    printf("\nThe pool's stats: %" PRIu64 " opened, at most %u at a time; %" PRIu64 " leases, %" PRIu64
            " rolled back, %" PRIu64 " found broken by a test.\n",
            s.opened, s.max, s.taken, s.reset, s.test_failed);
     expect_that(s.reset == 1 && s.held == 0 && s.taken == s.ended, "everything was given back");
     expect_that(s.test_failed == 1, "the dead one was found by a test");
-    expect_that(cen_pool_close(pool, cen_in_s(5), NULL, NULL) == CEN_OK, "and is closed");
+    expect_that(cen_pool_close(pool, cen_in_s(5), NULL, NULL) == CEN_OK, "the pool can be closed");
     cen_pool_free(pool);
-    puts(surprises ? "That is not what was promised." : "All as promised.");
+    puts(surprises ? "Some checks failed." : "All checks passed.");
     return surprises ? 1 : 0;
 }

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections to a service that sets limits, and a pool that keeps them.
+ * Connections to a service with rate limits, and a pool that respects them.
  *
  *     the service                                  the pool
- *     3 connections, to the fourth it says 503     .max = 3
- *     one request in 10 ms on each, else 429       a connection is dirty when it comes back,
- *                                                  and its reset waits until it may ask again
+ *     3 connections; the fourth gets 503           .max = 3
+ *     1 request per 10 ms on each, else 429        a connection is dirty when it is given back,
+ *                                                  and its reset waits until the next request is allowed
  *     40 requests on each, then 429                .max_uses = 40
  *
- * Twelve threads want to ask all the time. Six of them may wait in line
- * (.max_waiters = 6); whoever comes then is refused at once, by the pool and not
- * by the service, and goes on with something else.
+ * Twelve threads send requests all the time. Six of them may wait (.max_waiters = 6). The pool refuses any other take
+ * at once, before it reaches the service, and the thread does something else.
  *
- * The service is real: a thread that listens on loopback. It is tried without a
- * pool first, so that one sees that it does refuse.
+ * The service is real: a thread that listens on loopback. It is first used without a pool, to show that it does refuse.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -42,7 +40,7 @@ static void sleep_until(int64_t moment)
 /* ---- The service ------------------------------------------------------------------------- */
 
 static struct sockaddr_in address;
-static atomic_int answered, too_many, too_soon, too_often; /* how it has answered: 200, 503, and 429 of two kinds */
+static atomic_int answered, too_many, too_soon, too_often; /* counts of its responses: 200, 503, and two kinds of 429 */
 
 struct client {
     int fd, requests;
@@ -54,7 +52,7 @@ static void say(int fd, const char *text)
     if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0) return; /* the client has gone */
 }
 
-/* Answers one request; false if the client has gone. */
+/* Respond to one request. Returns false if the client has gone. */
 static bool serve(struct client *client)
 {
     char request[64];
@@ -94,7 +92,7 @@ static void *serve_all(void *argument)
         struct pollfd fds[1 + CONNECTIONS] = {{.fd = listener, .events = POLLIN}};
         for (int i = 0; i < CONNECTIONS; i++) fds[1 + i] = (struct pollfd){.fd = clients[i].fd, .events = POLLIN};
         poll(fds, 1 + CONNECTIONS, -1);
-        for (int i = 0; i < CONNECTIONS; i++) { /* those who go, before those who come */
+        for (int i = 0; i < CONNECTIONS; i++) { /* clients that leave, before new ones */
             if (!fds[1 + i].revents || serve(&clients[i])) continue;
             close(clients[i].fd);
             clients[i].fd = -1;
@@ -121,7 +119,7 @@ static bool start_service(void)
 struct connection {
     int fd;
     bool asked;
-    int64_t last; /* when it asked */
+    int64_t last; /* the time of the last request */
 };
 
 static int ask(struct connection *connection, char *answer, size_t room)
@@ -147,7 +145,7 @@ static cen_status open_connection(void *argument, void **out, cen_error *error)
         return CEN_OK;
     }
     error->code = errno;
-    snprintf(error->text, sizeof error->text, "the service said: %s", greeting[0] ? greeting : strerror(errno));
+    snprintf(error->text, sizeof error->text, "response of the service: %s", greeting[0] ? greeting : strerror(errno));
     close(connection->fd);
     free(connection);
     return CEN_DRIVER;
@@ -168,7 +166,7 @@ static cen_condition check_connection(void *argument, void *object)
     return connection->asked ? CEN_DIRTY : CEN_CLEAN;
 }
 
-/* On a helper thread: nobody's turn is spent on the pause. */
+/* On a helper thread, so no holder spends its time on the pause. */
 static cen_status wait_until_it_may_ask(void *argument, void *object, cen_error *error)
 {
     struct connection *connection = object;
@@ -197,8 +195,8 @@ static void ask_without_a_pool(void)
     int opened = 0;
     while (opened <= CONNECTIONS && open_connection(NULL, &all[opened], &error) == CEN_OK) opened++;
     for (int i = 0; i < 3 && opened > 0; i++) ask(all[0], answer, sizeof answer);
-    printf("Without a pool %d connections were had, and then: %s", opened, error.text);
-    printf("Three requests at once on one of them: %d answered, %d times \"429 too soon\".\n\n", (int)answered,
+    printf("Without a pool %d connections were accepted, and then: %s", opened, error.text);
+    printf("Three requests at once on one of them: %d times \"200 ok\", %d times \"429 too soon\".\n\n", (int)answered,
            (int)too_soon);
     while (opened > 0) close_connection(NULL, all[--opened]);
 }
@@ -234,26 +232,27 @@ static void report(double seconds)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_stats_get(pool, &s);
-    printf("%d threads tried %d times in %.2f s: %d requests were answered, %.0f in a second; %d were refused by the "
+    printf("%d threads tried %d times in %.2f s: %d requests succeeded, %.0f per second; %d were refused by the "
            "pool.\n",
            THREADS, THREADS * TRIES, seconds, (int)answered, answered / seconds, (int)refused);
-    printf("The service said \"503 too many connections\" %d times, \"429 too soon\" %d times, \"429 too often\" %d "
-           "times.\n",
-           (int)too_many, (int)too_soon, (int)too_often);
-    printf("The pool opened %" PRIu64 " connections and closed %" PRIu64 " that had made their %d requests; %" PRIu64
-           " times one had to pause.\n",
+    printf(
+        "The service returned \"503 too many connections\" %d times, \"429 too soon\" %d times, \"429 too often\" %d "
+        "times.\n",
+        (int)too_many, (int)too_soon, (int)too_often);
+    printf("The pool opened %" PRIu64 " connections and closed %" PRIu64 " after their %d requests; %" PRIu64
+           " pauses for the rate limit.\n",
            s.opened, s.closed, USES, s.reset);
     bool kept = too_many + too_soon + too_often == 0 && mistakes == 0;
     bool counted = answered + refused == THREADS * TRIES && s.refused == (uint64_t)refused && s.closed > 0;
     if (!kept || !counted) mistakes++;
-    puts(mistakes ? "That is not what was promised." : "No limit of the service was ever broken.");
+    puts(mistakes ? "Some checks failed." : "No limit of the service was exceeded.");
 }
 
 int main(void)
 {
     if (!start_service()) return perror("the service"), 1;
     ask_without_a_pool();
-    sleep_until(cen_clock() + CEN_MS(50)); /* until the service has seen them go */
+    sleep_until(cen_clock() + CEN_MS(50)); /* until the service has noticed that they have gone */
     if (too_many != 1 || too_soon != 2) return puts("The service does not keep its own limits."), 1;
     answered = too_many = too_soon = 0;
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One thread, one poll() loop, four Redis connections and a thousand requests, none of which waits.
+ * One thread, one poll() loop, four Redis connections and a thousand requests, none of which blocks.
  *
  *     CENOTE_SERVER_URL=redis://:secret@127.0.0.1/0 redis_loop
  *
- *     1,000 asks ▶ [ the pool's line ] ▶ 4 connections ▶ Redis
- *                                            │ callbacks of hiredis
- *                                            ▼
- *                            each asks three questions in a row, then gives: the next in line is told
+ *     1,000 takes ▶ [ wait queue of the pool ] ▶ 4 connections ▶ Redis
+ *                                                    │ callbacks of hiredis
+ *                                                    ▼
+ *                            each sends three commands in a row, then gives: the next waiter is served
  *
- * The driver connects, tests and resets over the poller of a pollable, which also carries what the requests say: a
- * redisAsyncContext that is lent is attached to it already. So the loop has one descriptor only, the pollable's. In the middle
- * the server is asked to cut all connections: whoever had one is told, and asks again.
+ * The driver connects, tests and resets over the poller of a pollable. The poller also carries the requests' commands,
+ * because a lent redisAsyncContext is attached to it already. So the loop has one descriptor only, the pollable's.
+ * Halfway the server is made to cut all connections: their holders get an error, and take again.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -27,7 +27,7 @@ enum { CONNECTIONS = 4, REQUESTS = 1000 };
 #define PATIENCE CEN_SECONDS(20)
 
 typedef struct request {
-    cen_take_op take; /* first: what the pool tells is the request itself */
+    cen_take_op take; /* first member: a completed take is its request */
     int number, step;
 } request;
 
@@ -39,11 +39,11 @@ static cen_pool *pool;
 static bool expect_that(bool holds, const char *what)
 {
     if (!holds) surprises++;
-    if (!holds) printf("  NOT SO: %s\n", what);
+    if (!holds) printf("  FAILED: %s\n", what);
     return holds;
 }
 
-/* ---- A request: three questions, one after the other -------------------------------------------------- */
+/* ---- A request: three commands, one after the other --------------------------------------------------- */
 
 static void on_reply(redisAsyncContext *redis, void *answer, void *argument);
 static void ask_for_one(request *r);
@@ -62,7 +62,7 @@ static void on_reply(redisAsyncContext *redis, void *answer, void *argument)
 {
     request *r = argument;
     redisReply *reply = answer;
-    if (!reply) { /* the connection is lost: the driver knows, and closes it */
+    if (!reply) { /* the connection is lost: the driver notices and closes it */
         lost++;
         cen_pool_give(&r->take.lease);
         ask_for_one(r);
@@ -70,7 +70,7 @@ static void on_reply(redisAsyncContext *redis, void *answer, void *argument)
     }
     expect_that(reply->type != REDIS_REPLY_ERROR, reply->str ? reply->str : "");
     if (r->step == 1)
-        expect_that(reply->str && strtol(reply->str, NULL, 10) == 2 * r->number, "the answer is that of the request");
+        expect_that(reply->str && strtol(reply->str, NULL, 10) == 2 * r->number, "the reply belongs to the request");
     if (++r->step < 3) {
         next_question(redis, r);
         return;
@@ -79,7 +79,7 @@ static void on_reply(redisAsyncContext *redis, void *answer, void *argument)
     cen_pool_give(&r->take.lease);
 }
 
-/* It has its connection. */
+/* A take has its connection. */
 static void on_ready(cen_take_op *take)
 {
     request *r = (request *)take;
@@ -91,7 +91,7 @@ static void ask_for_one(request *r)
 {
     r->step = 0;
     cen_take_op_init(&r->take, on_ready, cen_pollable_executor(pollable));
-    expect_that(cen_pool_take_async(pool, cen_in_s(10), &r->take) == CEN_OK, "the pool hears everyone who asks");
+    expect_that(cen_pool_take_async(pool, cen_in_s(10), &r->take) == CEN_OK, "the pool accepts the take");
 }
 
 /* ---- The loop --------------------------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ static bool make_all(const char *url, cen_error *error)
     return cen_pool_new(&options, &pool, error) == CEN_OK;
 }
 
-/* This one was answered before it was cut, too. */
+/* The connection that sent the CLIENT KILL got its reply before it was cut, too. */
 static void on_cut(redisAsyncContext *redis, void *answer, void *argument)
 {
     cen_take_op *take = argument;
@@ -134,7 +134,7 @@ static void close_all(void)
     cen_close_op_init(&closing, NULL, NULL);
     expect_that(cen_pool_close_async(pool, cen_in_s(5), &closing) == CEN_OK, "the pool can be closed");
     for (int64_t begin = cen_clock(); !cen_future_is_done(&closing.future) && cen_clock() - begin < PATIENCE;) turn();
-    expect_that(closing.future.status == CEN_OK, "all came back");
+    expect_that(closing.future.status == CEN_OK, "all connections were given back");
     cen_pool_free(pool);
     cen_error error = {.text = ""};
     expect_that(cen_pollable_free(pollable, &error) == CEN_OK, error.text);
@@ -144,7 +144,7 @@ int main(void)
 {
     cen_error error = {.text = ""};
     const char *url = getenv("CENOTE_SERVER_URL");
-    if (!url) return puts("Set CENOTE_SERVER_URL to a Redis: redis://user:password@host/database."), 0;
+    if (!url) return puts("Set CENOTE_SERVER_URL to a Redis server: redis://user:password@host/database."), 0;
     if (!make_all(url, &error)) return puts(error.text), 1;
     int64_t begin = cen_clock();
     static cen_take_op cutter;
@@ -159,12 +159,12 @@ int main(void)
 
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     cen_pool_stats_get(pool, &s);
-    printf("%d requests of three questions over %d connections in %.0f ms; %d were told that theirs was lost; %" PRIu64
-           " were opened.\n",
+    printf("%d requests of three commands over %d connections in %.0f ms; %d lost their connection; %" PRIu64
+           " connections were opened.\n",
            answered, CONNECTIONS, (double)(cen_clock() - begin) / 1e6, lost, s.opened);
-    expect_that(answered == REQUESTS, "every request was answered");
-    expect_that(lost >= 1 && s.opened > CONNECTIONS, "those that were cut were opened again");
+    expect_that(answered == REQUESTS, "every request succeeded");
+    expect_that(lost >= 1 && s.opened > CONNECTIONS, "cut connections were replaced");
     close_all();
-    puts(surprises ? "That is not what was promised." : "Nobody waited but the loop.");
+    puts(surprises ? "Some checks failed." : "Only the loop waited.");
     return surprises ? 1 : 0;
 }

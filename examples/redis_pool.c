@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool of Redis connections: five lines, and then what it does for whoever uses it.
+ * A pool of Redis connections: five lines of code, and then its features.
  *
  *     CENOTE_SERVER_URL=redis://:secret@127.0.0.1/0 redis_pool
  *
- *     what the server has beside what the pool may open, told at the first connection
+ *     the server's connection limit compared with the pool's, reported at the first connection
  *     four threads that count together, with a transaction that watches its key
- *     somebody who forgets a MULTI, and somebody who leaves replies unread
- *     a BLPOP that would last a minute, where nobody may hold a connection for longer than half a second
+ *     a forgotten MULTI, and unread replies
+ *     a BLPOP that takes a minute, with a limit of 0.5 s on holding a connection
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@ static int surprises;
 static bool expect_that(bool holds, const char *what)
 {
     if (!holds) __atomic_add_fetch(&surprises, 1, __ATOMIC_RELAXED); /* carries nothing */
-    if (!holds) printf("  NOT SO: %s\n", what);
+    if (!holds) printf("  FAILED: %s\n", what);
     return holds;
 }
 
@@ -41,7 +41,7 @@ static cen_pool *open_pool(const char *url)
     return pool;
 }
 
-/* ---- And some more, for a service ------------------------------------------------------------------- */
+/* ---- More options, for a service -------------------------------------------------------------------- */
 
 static void say_capacity(void *argument, const cen_redis_capacity_report *report)
 {
@@ -61,7 +61,7 @@ static cen_pool *open_strict_pool(const char *url)
     return pool;
 }
 
-/* One question, whose answer is wanted as a number; -1 if there is none, -2 if it failed. */
+/* Run a command with an integer reply. Returns -1 if there is none, -2 on failure. */
 static long long number(redisContext *redis, const char *command)
 {
     redisReply *reply = cen_redis_command(redis, command);
@@ -80,7 +80,7 @@ static void run(redisContext *redis, const char *command)
     if (expect_that(reply && reply->type != REDIS_REPLY_ERROR, command) || reply) freeReplyObject(reply);
 }
 
-/* Adds one, unless somebody else did since it looked: then EXEC has no result, and it looks again. */
+/* Add 1, unless another thread has changed the key meanwhile: then EXEC has no result, and the thread retries. */
 static void *count(void *argument)
 {
     cen_pool *pool = argument;
@@ -117,11 +117,11 @@ static void count_together(cen_pool *pool)
     cen_pool_take(pool, cen_in_s(5), &lease, &error);
     long long counted = number(lease.object, "GET example:count");
     printf("  %d threads counted to %lld\n", THREADS, counted);
-    expect_that(counted == THREADS * ROUNDS, "none was counted twice, and none was lost");
+    expect_that(counted == THREADS * ROUNDS, "every increment counts once");
     cen_pool_give(&lease);
 }
 
-/* ---- What is left behind -------------------------------------------------------------------------------- */
+/* ---- State left behind ---------------------------------------------------------------------------------- */
 
 static void leave_things(cen_pool *pool)
 {
@@ -130,24 +130,24 @@ static void leave_things(cen_pool *pool)
     cen_pool_stats_get(pool, &before);
     CEN_WITH (pool, cen_in_s(5), redisContext *, redis, &error) {
         run(redis, "MULTI");
-        run(redis, "SET example:count 0"); /* and no EXEC */
+        run(redis, "SET example:count 0"); /* without EXEC */
     }
     CEN_WITH (pool, cen_in_s(5), redisContext *, redis, &error) {
         redisReply *reply = NULL;
         cen_redis_append(redis, "ECHO first");
         cen_redis_append(redis, "ECHO second");
-        if (redisGetReply(redis, (void **)&reply) == REDIS_OK) freeReplyObject(reply); /* and not the second */
+        if (redisGetReply(redis, (void **)&reply) == REDIS_OK) freeReplyObject(reply); /* the second one stays unread */
     }
-    cen_lease leases[CONNECTIONS]; /* all of them, so that the resets are over */
+    cen_lease leases[CONNECTIONS]; /* all of them, so the resets are over */
     for (int i = 0; i < CONNECTIONS; i++) {
-        if (!expect_that(cen_pool_take(pool, cen_in_s(5), &leases[i], &error) == CEN_OK, "there is a connection"))
+        if (!expect_that(cen_pool_take(pool, cen_in_s(5), &leases[i], &error) == CEN_OK, "a take gets a connection"))
             return;
         long long counted = number(leases[i].object, "GET example:count");
-        expect_that(counted == THREADS * ROUNDS, "the answer is to this question, and outside a transaction");
+        expect_that(counted == THREADS * ROUNDS, "the reply is to this command, and outside a transaction");
     }
     for (int i = 0; i < CONNECTIONS; i++) cen_pool_give(&leases[i]);
     cen_pool_stats_get(pool, &after);
-    printf("  a MULTI was forgotten, and a reply left unread: %" PRIu64 " resets, %" PRIu64 " new connections\n",
+    printf("  a forgotten MULTI and an unread reply: %" PRIu64 " resets, %" PRIu64 " new connections\n",
            after.reset - before.reset, after.opened - before.opened);
     expect_that(after.reset - before.reset == 2, "both were reset");
 }
@@ -156,11 +156,11 @@ static void hold_for_long(cen_pool *pool)
 {
     cen_lease lease;
     cen_error error;
-    if (!expect_that(cen_pool_take(pool, cen_in_s(5), &lease, &error) == CEN_OK, "there is a connection")) return;
+    if (!expect_that(cen_pool_take(pool, cen_in_s(5), &lease, &error) == CEN_OK, "a take gets a connection")) return;
     int64_t begin = cen_clock();
     redisReply *reply = cen_redis_command(lease.object, "BLPOP example:nothing 60");
     int64_t ms = (cen_clock() - begin) / MS;
-    printf("  BLPOP ended after %" PRId64 " ms: %s\n", ms, reply ? "it was answered" : "the connection was taken away");
+    printf("  BLPOP ended after %" PRId64 " ms: %s\n", ms, reply ? "a reply" : "the lease was revoked");
     expect_that(!reply && ms < 5000, "it was interrupted");
     if (reply) freeReplyObject(reply);
     expect_that(cen_pool_give(&lease) == CEN_REVOKED, "the lease had ended");
@@ -169,7 +169,7 @@ static void hold_for_long(cen_pool *pool)
 int main(void)
 {
     const char *url = getenv("CENOTE_SERVER_URL");
-    if (!url) return puts("Set CENOTE_SERVER_URL to a Redis: redis://user:password@host/database."), 0;
+    if (!url) return puts("Set CENOTE_SERVER_URL to a Redis server: redis://user:password@host/database."), 0;
     cen_error error = {.text = ""};
     cen_pool *pool = open_pool(url);
     if (!pool) return 1;
@@ -187,6 +187,6 @@ int main(void)
     hold_for_long(pool);
     expect_that(cen_pool_close(pool, cen_in_s(5), NULL, &error) == CEN_OK, error.text);
     cen_pool_free(pool);
-    puts(surprises ? "That is not what was promised." : "The next user found nothing of the last one's.");
+    puts(surprises ? "Some checks failed." : "No holder found anything of the previous one.");
     return surprises ? 1 : 0;
 }

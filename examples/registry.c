@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Workers that come and go, and a caller that always finds one that is there.
+ * Workers that come and go, and a caller that always finds a live one.
  *
- *     workers    threads that register under "echo" and serve until they are told to end, or just end
- *     listener   keeps a count by what it is told alone
+ *     workers    threads that register under "echo" and serve until they are told to end, or end by themselves
+ *     listener   keeps a count from its notifications alone
  *     caller     picks one at random and uses it, in a read section
- *     unique     a name that one holds, and another asks for in vain
+ *     unique     a name held by one owner, which a second one cannot register
  *
- * A worker is memory of its own thread's, and is freed when nobody can be reading it.
+ * A worker's memory belongs to its thread. It is freed when no reader can be using it.
  */
-#undef NDEBUG /* in every build */
+#undef NDEBUG /* asserts in every build */
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -41,9 +41,9 @@ static void *serve(void *argument)
         exit(1);
     }
     while (!atomic_load(&is_over)) {
-        if (self->index == 0 && atomic_load(&self->calls) > 100) break; /* this one goes early, without a word */
+        if (self->index == 0 && atomic_load(&self->calls) > 100) break; /* this one ends early, without unregistering */
     }
-    return NULL; /* and nobody finds it any more */
+    return NULL; /* and lookups no longer find it */
 }
 
 static void free_worker(void *argument, void *value)
@@ -55,7 +55,7 @@ static void free_worker(void *argument, void *value)
     free(self);
 }
 
-/* ---- Who is told ----------------------------------------------------------------------------------- */
+/* ---- Listener -------------------------------------------------------------------------------------- */
 
 static void follow(void *argument, const cen_registered *change)
 {
@@ -76,7 +76,7 @@ static void call_one(void)
     cen_read_begin();
     assert(cen_registry_pick(registry, cen_key_text("echo"), &entry) == CEN_OK);
     worker *chosen = cen_entry_value(entry);
-    atomic_fetch_add(&chosen->calls, 1); /* it may have ended by now; its memory is there */
+    atomic_fetch_add(&chosen->calls, 1); /* it may have ended by now, but its memory is still valid */
     cen_read_end();
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A strategy of one's own: servers of the first rank share the requests, and those of
- * the second have some only while no one of the first is up. A member's rank is its weight, and
- * the highest comes first.
+ * A routing strategy of your own. Servers of the first rank share the requests. Those of the second rank get requests
+ * only while no server of the first is up. A member's rank is its weight, and the highest comes first.
  *
- * The table that a strategy may have for each set of members is all it takes: who is of the
- * highest rank is found out when members change, and a pick is one random number.
+ * The table that a strategy may have for each set of members is enough for that: the members of the highest rank are
+ * determined when the set changes, and a pick is one random number.
  */
 #undef NDEBUG /* in every build */
 #include <assert.h>
@@ -26,7 +25,7 @@ static size_t rank_table_size(void *state, uint32_t count)
     return sizeof(first_rank) + count * sizeof(uint32_t);
 }
 
-/* A set is about to be published. Under the router's lock: short, and nothing is called that waits. */
+/* Called when a set is about to be published, under the router's lock: be short and never wait. */
 static void rank_arrange(void *state, const cen_member_set *set, void *table)
 {
     (void)state;
@@ -41,8 +40,8 @@ static void rank_arrange(void *state, const cen_member_set *set, void *table)
     }
 }
 
-/* Any thread, in a read section, as often as there are requests. */
-static cen_member *rank_pick(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
+/* Called on any thread, in a read section, once per request. */
+static cen_member *rank_pick(void *state, const cen_member_set *set, const cen_route_hint *pick, bool used)
 {
     (void)state, (void)pick, (void)used;
     const first_rank *first = set->table;
@@ -84,7 +83,7 @@ int main(void)
     for (int i = 0; i < SERVERS; i++) {
         cen_member_options member = CEN_MEMBER_OPTIONS(.value = &answered[i], .weight = i < 2 ? 2 : 1);
         assert(cen_router_add(router, &member, &members[i], &error) == CEN_OK);
-        assert(cen_member_up(members[i]) == CEN_OK);
+        assert(cen_member_up(members[i], NULL) == CEN_OK);
     }
     request_some(router, "all are up");
     assert(answered[0] > 0 && answered[1] > 0 && answered[0] + answered[1] == REQUESTS);
@@ -97,7 +96,7 @@ int main(void)
     request_some(router, "both are down");
     assert(answered[2] > 0 && answered[3] > 0 && answered[2] + answered[3] == REQUESTS);
 
-    cen_member_up(members[0]);
+    cen_member_up(members[0], NULL);
     request_some(router, "one is back");
     assert(answered[0] == REQUESTS);
     assert(cen_router_free(router) == CEN_OK);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A router whose members are no connections at all: five tables in memory, each with
- * its own lock, that together are one cache. A key has its table by consistent hash.
+ * A router whose members are not connections: five tables in memory, each with its own lock, which together form one
+ * cache. Consistent hashing maps a key to its table.
  *
- *     1. 2000 keys are asked for, and loaded, since nobody has them yet: five tables share them
- *     2. one table goes down while two threads go on asking: its keys move to the other four, no other key moves,
- *        and nobody is told anything but a value
- *     3. it comes back, empty: its keys come back to it, and again no other moves
+ *     1. 2000 keys are requested and loaded, because no table has them yet: the five tables share them
+ *     2. one table goes down while two threads go on: its keys move to the other four, no other key moves,
+ *        and every lookup still returns the right value
+ *     3. it comes back, empty: its keys come back to it, and again no other key moves
  *
- * Reads only peek: in a read section a table is there until the section ends, and nobody
- * counts anything. What is loaded is put there by a route, a counted use: who wants the table to
- * end can wait for it.
+ * Reads only peek: in a read section a table stays valid until the section ends, and no counter is touched. Loaded
+ * values are stored through a route, a counted use, so the owner of a table can wait for the end of all uses.
  */
 #undef NDEBUG /* in every build */
 #include <assert.h>
@@ -29,7 +28,7 @@ enum { TABLES = 5, KEYS = 2000 };
 typedef struct table {
     char name[16];
     pthread_mutex_t lock;
-    bool has[KEYS]; /* of each key: whether it is here; a table for more would hash */
+    bool has[KEYS]; /* true if the table has the key; a table for more keys would hash */
     long values[KEYS];
     cen_member *member;
 } table;
@@ -42,15 +41,15 @@ static uint64_t key_of(int number)
 {
     char name[24];
     int length = snprintf(name, sizeof name, "user:%d", number);
-    return cen_pick_key(name, (size_t)length);
+    return cen_route_key(name, (size_t)length);
 }
 
 /* ---- The cache ---------------------------------------------------------------------------- */
 
-/* Whether the key's table has it; which table that is, by the way. */
+/* Return true if the key's table has it; *where: that table. */
 static bool look_up(int number, long *value, table **where)
 {
-    cen_pick pick = {.key = key_of(number)};
+    cen_route_hint pick = {.key = key_of(number)};
     cen_member *member;
     bool found = false;
     cen_read_begin();
@@ -66,21 +65,21 @@ static bool look_up(int number, long *value, table **where)
     return found;
 }
 
-/* From where it is slow to have it, and into the key's table. */
+/* Load the value from the slow source, and store it in the key's table. */
 static long load(int number)
 {
     long value = number * 7L + 1;
-    cen_pick pick = {.key = key_of(number)};
+    cen_route_hint pick = {.key = key_of(number)};
     cen_route route;
     atomic_fetch_add(&loads, 1);
-    /* no table is up: it goes without */
+    /* no table is up: return the value without storing it */
     if (cen_router_route(router, &pick, CEN_NOW, &route, NULL) != CEN_OK) return value;
     table *at = route.value;
     pthread_mutex_lock(&at->lock);
     at->has[number] = true;
     at->values[number] = value;
     pthread_mutex_unlock(&at->lock);
-    /* DOWN, if the table has gone meanwhile: what was put there is not missed */
+    /* DOWN if the table has gone meanwhile: the stored value is not missed */
     cen_route_done(&route, CEN_OUTCOME_OK, 0);
     return value;
 }
@@ -91,7 +90,7 @@ static long get(int number)
     return look_up(number, &value, NULL) ? value : load(number);
 }
 
-/* ---- Who asks --------------------------------------------------------------------------------- */
+/* ---- Readers ---------------------------------------------------------------------------------- */
 
 static atomic_bool stop;
 static atomic_long asked;
@@ -102,7 +101,7 @@ static void *ask_on_and_on(void *argument)
     while (!atomic_load(&stop)) {
         number = (number * 1103515245u + 12345u) & 0x7fffffff;
         int key = (int)(number % KEYS);
-        assert(get(key) == key * 7L + 1); /* whatever happens to the tables */
+        assert(get(key) == key * 7L + 1); /* in every state of the tables */
         atomic_fetch_add(&asked, 1);
     }
     return NULL;
@@ -114,11 +113,12 @@ static void ask_some_more(long times)
     while (atomic_load(&asked) < until) sched_yield();
 }
 
-/* ---- Where keys are ------------------------------------------------------------------------------ */
+/* ---- Places of keys ------------------------------------------------------------------------------ */
 
 static int places[KEYS];
 
-/* Notes where each key is now; how many were elsewhere before, and of these, how many that is neither from nor to `changed`. */
+/* Store where each key is now. Returns how many have moved; *strangers: how many of these moved neither from nor to
+ * `changed`. */
 static int note_places(int changed, int *strangers)
 {
     int moved = 0;
@@ -146,7 +146,7 @@ static void say_shares(const char *when)
     printf("\n");
 }
 
-/* ---- The play -------------------------------------------------------------------------------------- */
+/* ---- The demonstration ----------------------------------------------------------------------------- */
 
 static void open_tables(void)
 {
@@ -161,7 +161,7 @@ static void open_tables(void)
         pthread_mutex_init(&tables[i].lock, NULL);
         cen_member_options member = CEN_MEMBER_OPTIONS(.name = tables[i].name, .value = &tables[i]);
         assert(cen_router_add(router, &member, &tables[i].member, &error) == CEN_OK);
-        assert(cen_member_up(tables[i].member) == CEN_OK);
+        assert(cen_member_up(tables[i].member, NULL) == CEN_OK);
     }
 }
 
@@ -187,27 +187,27 @@ int main(void)
 
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, ask_on_and_on, &seeds[i]);
     ask_some_more(20000);
-    assert(atomic_load(&loads) == KEYS); /* all were there */
+    assert(atomic_load(&loads) == KEYS); /* all were in the tables */
 
     cen_error cause = {.status = CEN_LOST, .text = "its machine was switched off"};
     assert(cen_member_down(tables[GONE].member, &cause) == CEN_OK);
     ask_some_more(20000);
     moved = note_places(GONE, &strangers);
     say_shares("table-c is down");
-    printf("%22s  %d keys moved, %d that were not its own\n", "", moved, strangers);
+    printf("%22s  %d keys moved, %d of other tables\n", "", moved, strangers);
     assert(moved > KEYS / TABLES / 2 && moved < KEYS / TABLES * 3 / 2 && strangers == 0);
 
     empty(&tables[GONE]);
-    assert(cen_member_up(tables[GONE].member) == CEN_OK);
+    assert(cen_member_up(tables[GONE].member, NULL) == CEN_OK);
     ask_some_more(20000);
     int back = note_places(GONE, &strangers);
     say_shares("table-c is back");
-    printf("%22s  %d keys moved, %d that are not its own\n", "", back, strangers);
+    printf("%22s  %d keys moved, %d of other tables\n", "", back, strangers);
     assert(back == moved && strangers == 0);
 
     atomic_store(&stop, true);
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-    printf("%ld answers, every one right; %ld loads for %d keys\n", atomic_load(&asked), atomic_load(&loads), KEYS);
+    printf("%ld lookups, all correct; %ld loads for %d keys\n", atomic_load(&asked), atomic_load(&loads), KEYS);
     assert(cen_router_free(router) == CEN_OK);
     return 0;
 }

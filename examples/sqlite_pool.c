@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SQLite connections: one writer, three readers, and nine threads that want them.
+ * SQLite connections: one writer, three readers, and nine threads that use them.
  *
- *     four threads write orders, each in a transaction of its own: they take turns in the writer's line
- *     four threads read and count, and are held up by nobody
+ *     four threads write orders, each in its own transaction: they take turns in the writer's wait queue
+ *     four threads read and count, and wait for no writer
  *     one thread begins a transaction, writes, and forgets to commit
  *
- * The driver is libcenote-sqlite's. It may block, because a disk may be slow, so helper threads open, reset, test and
- * close; and because it looks whether a transaction is open, what is forgotten is rolled back before anybody else has the
- * connection. docs/drivers.md shows how such a driver is written.
+ * The driver is libcenote-sqlite. It may block, because a disk may be slow, so helper threads open, reset, test and
+ * close. It detects open transactions, so a forgotten one is rolled back before the connection is lent again.
+ * docs/drivers.md shows how such a driver is written.
  *
- * Then the pool is made to say why there is no connection, a reader tries to write, and a query that would never end is
- * ended. At last, what happened.
+ * Then the pool explains why there is no connection, a reader tries to write, and an endless query is interrupted. At
+ * the end the program prints statistics.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@
 
 enum { READERS = 3, WRITING = 4, READING = 4, ORDERS = 500, COUNTS = 500 };
 
-/* ---- Threads that use it ------------------------------------------------------------------ */
+/* ---- Threads ------------------------------------------------------------------------------ */
 
 static cen_sqlite_pool *orders;
 static atomic_int surprises, written, counted;
@@ -34,7 +34,7 @@ static atomic_bool forgotten_once;
 static bool expect_that(bool holds, const char *what)
 {
     if (!holds) surprises++;
-    if (!holds) printf("  NOT SO: %s\n", what);
+    if (!holds) printf("  FAILED: %s\n", what);
     return holds;
 }
 
@@ -53,7 +53,7 @@ static int number(sqlite3 *db, const char *sql)
     return n;
 }
 
-/* One order, in a transaction: the statement is prepared once and kept by the connection. */
+/* Write one order in a transaction. The statement is prepared once and cached by the connection. */
 static cen_status write_order(sqlite3 *db, const char *customer, cen_error *error)
 {
     sqlite3_stmt *insert;
@@ -96,7 +96,7 @@ static void *count_orders(void *name)
     return NULL;
 }
 
-/* The bug that every application has somewhere: a way out without a commit or a rollback. */
+/* The bug that every application has somewhere: a return without a commit or a rollback. */
 static void *forget_to_commit(void *name)
 {
     (void)name;
@@ -119,11 +119,11 @@ static void work_together(void)
     for (int i = 0; i < READING; i++) pthread_create(&threads[n++], NULL, count_orders, NULL);
     pthread_create(&threads[n++], NULL, forget_to_commit, NULL);
     for (int i = 0; i < n; i++) pthread_join(threads[i], NULL);
-    printf("%d threads on a writer and %d readers: %d orders written and %d times counted in %.2f s.\n", n, READERS,
+    printf("%d threads on a writer and %d readers: %d orders written and %d counts in %.2f s.\n", n, READERS,
            (int)written, (int)counted, (double)(cen_clock() - begin) / 1e9);
 }
 
-/* ---- When there is none, and when somebody keeps one ---------------------------------------- */
+/* ---- No free connection, and one that is held too long -------------------------------------- */
 
 static void ask_for_a_fourth(void)
 {
@@ -133,7 +133,7 @@ static void ask_for_a_fourth(void)
     for (int i = 0; i < READERS; i++)
         if (!expect_that(cen_pool_take(readers, cen_in_s(20), &leases[i], &error) == CEN_OK, error.text)) return;
     cen_status status = cen_pool_take(readers, cen_in_ms(50), &fourth, &error);
-    printf("\nOne thread takes all three readers and asks for a fourth. The answer is %s:\n  %s\n",
+    printf("\nOne thread takes all three readers and a fourth. The fourth take returns %s:\n  %s\n",
            cen_status_name(status), error.text);
     expect_that(status == CEN_TIMEOUT, "it times out");
     for (int i = 0; i < READERS; i++) cen_pool_give(&leases[i]);
@@ -145,7 +145,7 @@ static void write_through_a_reader(void)
     CEN_WITH (cen_sqlite_pool_readers(orders), cen_in_s(20), sqlite3 *, db, &error) {
         int code = sqlite3_exec(db, "insert into orders values ('nobody')", NULL, NULL, NULL);
         cen_sqlite_error_get(db, code, &error);
-        printf("\nA reader that writes is told:\n  %s\n", error.text);
+        printf("\nA write by a reader fails:\n  %s\n", error.text);
         expect_that(code == SQLITE_READONLY, "it is refused");
     }
 }
@@ -156,7 +156,7 @@ static void run_an_endless_query(void)
     cen_pool_options options = CEN_SIZED(cen_pool_options);
     cen_lease lease;
     cen_pool_options_get(readers, &options);
-    options.max_hold_ns = CEN_MS(200); /* settings may change while the pool is in use */
+    options.max_hold_ns = CEN_MS(200); /* options may be changed while the pool is in use */
     cen_error error;
     expect_that(cen_pool_options_set(readers, &options, &error) == CEN_OK, error.text);
     if (!expect_that(cen_pool_take(readers, cen_in_s(20), &lease, &error) == CEN_OK, error.text)) return;
@@ -166,13 +166,13 @@ static void run_an_endless_query(void)
                             NULL, NULL, NULL);
     double seconds = (double)(cen_clock() - begin) / 1e9;
     cen_status status = cen_pool_give(&lease);
-    printf("\nAn endless query, where nobody may keep a connection for more than 0.2 s:\n"
-           "  SQLite ends it after %.2f s with \"%s\", and giving the connection back answers %s.\n",
+    printf("\nAn endless query, with max_hold_ns at 0.2 s:\n"
+           "  SQLite ends it after %.2f s with \"%s\", and the give returns %s.\n",
            seconds, sqlite3_errstr(code), cen_status_name(status));
     expect_that(code == SQLITE_INTERRUPT && status == CEN_REVOKED, "the query was interrupted and the lease revoked");
 }
 
-/* ---- What happened ----------------------------------------------------------------------------- */
+/* ---- Statistics -------------------------------------------------------------------------------- */
 
 static void print_pool(const char *name, const cen_pool_stats *s)
 {
@@ -188,7 +188,7 @@ static void report(void)
 {
     cen_pool_stats w = CEN_SIZED(cen_pool_stats), r = CEN_SIZED(cen_pool_stats);
     cen_sqlite_pool_stats_get(orders, &w, &r);
-    printf("\nThe pools' numbers:\n");
+    printf("\nThe pools' stats:\n");
     print_pool("the writer", &w);
     print_pool("readers", &r);
     expect_that(w.reset == 3, "three forgotten transactions were rolled back");
@@ -200,9 +200,9 @@ static void report(void)
         all = number(db, "select count(*) from orders");
         nobodys = number(db, "select count(*) from orders where customer = 'nobody'");
     }
-    printf("  in the file  %d orders, %d of them nobody's\n", all, nobodys);
+    printf("  in the file  %d orders, %d of them forgotten ones\n", all, nobodys);
     expect_that(forgotten_once && all == WRITING * ORDERS && nobodys == 0,
-                "nothing is lost and nothing forgotten is kept");
+                "no order is lost, and no forgotten one is kept");
 }
 
 int main(void)
@@ -226,11 +226,10 @@ int main(void)
     report();
 
     cen_status status = cen_sqlite_pool_close(orders, cen_in_s(10), &error);
-    printf("  at the end   close answers %s\n", cen_status_name(status));
+    printf("  at the end   close returns %s\n", cen_status_name(status));
     expect_that(status == CEN_OK, error.text);
     cen_sqlite_pool_free(orders);
-    expect_that(unlink(file) == 0 && rmdir(place) == 0, "the writer was the last, and left nothing beside the file");
-    puts(surprises ? "\nThat is not what was promised."
-                   : "\nNothing was lost, nothing half done was kept, nobody was forgotten.");
+    expect_that(unlink(file) == 0 && rmdir(place) == 0, "no other file is left beside the database");
+    puts(surprises ? "\nSome checks failed." : "\nNo order was lost, and no unfinished transaction was kept.");
     return surprises ? 1 : 0;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small service that survives its own faults: a store, a thread that writes to it,
- * and two links to somewhere else, whose server is away for a while.
+ * A small service that survives its own faults: a store, a thread that writes to it, and two links to a server that is
+ * down for a while.
  *
  *     service (rest for one)
- *       store          in memory; when it is lost, all that comes after it begins anew
+ *       store          in memory; when it is lost, everything after it starts again
  *       writer         a thread
  *       links          a supervisor of its own (one for one)
- *         east, west   each says itself when it is cut; the other does not notice
+ *         east, west   each reports when it is cut; the other does not notice
  *
- * The faults come one after the other, and after each of them everything runs
- * again. The program checks who was started again and who was not.
+ * The faults come one after the other, and after each of them everything runs again. The program checks which parts
+ * were restarted.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -25,9 +25,9 @@
 
 typedef struct part {
     pthread_mutex_t mutex;
-    unsigned starts;  /* that succeeded */
-    unsigned refused; /* so many of the next starts fail */
-    cen_child child;  /* the present start */
+    unsigned starts;  /* successful ones */
+    unsigned refused; /* the number of next starts that fail */
+    cen_child child;  /* the current start */
 } part;
 
 static part store = {.mutex = PTHREAD_MUTEX_INITIALIZER}, writer = {.mutex = PTHREAD_MUTEX_INITIALIZER},
@@ -46,7 +46,7 @@ static cen_status begin(part *self, cen_child child, cen_error *error)
         self->child = child;
     }
     pthread_mutex_unlock(&self->mutex);
-    if (refused) snprintf(error->text, sizeof error->text, "nobody answers");
+    if (refused) snprintf(error->text, sizeof error->text, "connection refused");
     return refused ? CEN_LOST : CEN_OK;
 }
 
@@ -57,7 +57,7 @@ static cen_status start_part(void *argument, cen_child child, cen_error *error)
 
 static void stop_part(void *argument, cen_child child)
 {
-    (void)argument, (void)child; /* nothing is left to do: options.stops_at_once says that it has ended now */
+    (void)argument, (void)child; /* nothing to do: with options.stops_at_once it has ended now */
 }
 
 static cen_status write_on(void *argument, cen_child child, cen_error *error)
@@ -122,10 +122,10 @@ int main(void)
     cen_supervisor_options outer =
         CEN_SUPERVISOR_OPTIONS(.name = "service", .supervision = CEN_REST_FOR_ONE, .children = parts, .child_count = 3);
     if (cen_supervisor_new(&outer, &service, &error) != CEN_OK) return fprintf(stderr, "%s\n", error.text), 1;
-    await_starts(&writer, 1); /* a thread has started when it is there: what it does comes after */
+    await_starts(&writer, 1); /* a thread counts as started when it exists; its work comes later */
     int wrong = expect("all has started", 1, 1, 1, 1);
 
-    cut(&west, 3); /* and its server is away: three attempts fail, after ever longer waits */
+    cut(&west, 3); /* its server is down: three attempts fail, with ever longer pauses */
     await_starts(&west, 2);
     wrong |= expect("west is back", 1, 1, 1, 2);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * R requests of W seconds each, at once, to a server that has T workers, through a pool of P HTTP clients: how long does it
- * take? At any time min(T, P) requests are served, so it is ceil(R / min(T, P)) times W.
+ * R concurrent requests of W seconds each, to a server with T workers, through a pool of P HTTP clients: how long do
+ * they take? At any time min(T, P) requests are served, so the time is ceil(R / min(T, P)) times W.
  *
  *     wait_client --threads 3 --pool 2 --requests 10 --wait 2            10 seconds
  *     wait_client --threads 3 --pool 3 --requests 10 --wait 2             8 seconds: best is P = T
@@ -9,9 +9,9 @@
  *     wait_client --shared                                      one client for all threads, without a pool: what goes wrong
  *     wait_client --table                                       over HTTP/2: a connection lent to each request, or shared by all
  *
- * The server is the one of wait_server.c. It is started from the same folder and ended again, unless --url, or CENOTE_SERVER_URL
- * in the environment, says where one is; then --threads says what it has. --within 5 makes it fail if the time is
- * off by more than 5 percent.
+ * The server is wait_server.c. It is started from the same folder and stopped at the end, unless --url, or
+ * CENOTE_SERVER_URL in the environment, names a running one; then --threads must be its number of workers. --within 5
+ * makes the program fail if the time differs by more than 5 percent.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static struct {
     bool shared, http2, table;
 } asked = {.threads = 3, .pool = 2, .requests = 10, .wait = 0.2};
 
-/* ---- The crowd: a thread for each request ------------------------------------------------------------- */
+/* ---- Callers: a thread per request -------------------------------------------------------------------- */
 
 struct crowd {
     cen_pool *pool; /* one of these three */
@@ -60,7 +60,7 @@ static void path_of(int number, char *path, size_t room)
     snprintf(path, room, "/?wait=%g&n=%d", asked.wait, number);
 }
 
-/* A reply is right if it is the one to this request. */
+/* A reply is right if it belongs to this request. */
 static void judge(struct crowd *crowd, const char *path, const char *body, const char *error)
 {
     char uri[96];
@@ -95,7 +95,8 @@ static void call_routed(struct crowd *crowd, const char *path)
     cen_http_reply_free(reply);
 }
 
-/* As a program would do it that has heard that a client is expensive to make, and not that it is one thread's at a time. */
+/* The mistake of a program that knows that clients are expensive to create, but not that only one thread at a time may
+ * use one. */
 static size_t keep(char *bytes, size_t size, size_t count, void *body)
 {
     snprintf(body, 512, "%.*s", (int)(size * count), bytes);
@@ -126,7 +127,7 @@ static void *call(void *argument)
     return NULL;
 }
 
-/* Lets all of them call at once; the seconds that it took. */
+/* Make all callers start at once. Returns the seconds that they took. */
 static double run(struct crowd *crowd)
 {
     static struct caller callers[MOST];
@@ -174,15 +175,15 @@ static double by_router(struct crowd *crowd)
     return seconds;
 }
 
-/* In a process of its own, since nobody knows what will happen. True: it failed, visibly. */
+/* In a separate process, because anything may happen. Returns true if it failed visibly. */
 static bool by_one_for_all(void)
 {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        /* twice what they take one after the other: it hangs */
+        /* twice the time of all requests in sequence: it hangs */
         alarm(5 + (unsigned)(2 * (double)asked.requests * asked.wait));
-        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* its end is no events to anybody */
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* its crash needs no core file */
         struct crowd crowd = {.shared = curl_easy_init()};
         curl_easy_setopt(crowd.shared, CURLOPT_NOSIGNAL, 1L);
         run(&crowd);
@@ -199,7 +200,7 @@ static bool by_one_for_all(void)
     return status != 0;
 }
 
-/* ---- What came of it ---------------------------------------------------------------------------------------- */
+/* ---- Results ------------------------------------------------------------------------------------------------ */
 
 static double expected(long at_once)
 {
@@ -211,7 +212,7 @@ static long least(long a, long b)
     return a < b ? a : b;
 }
 
-/* False: a reply was wrong, or it took too short or too long a time. */
+/* Returns false if a reply was wrong, or the time is off. */
 static bool report(const struct crowd *crowd, const char *how, double seconds, double should)
 {
     double off = should > 0 ? (seconds / should - 1) * 100 : 0;
@@ -248,9 +249,9 @@ static bool demonstrate(void)
     return report(&crowd, "by a pool", seconds, expected(least(asked.threads, asked.pool)));
 }
 
-/* ---- The server, and the words ---------------------------------------------------------------------------------- */
+/* ---- The server, and the arguments ------------------------------------------------------------------------------ */
 
-/* Starts the server that is beside this program. */
+/* Start the server from this program's folder. */
 static pid_t start_server(const char *program)
 {
     char path[512], threads[16], line[128] = "";

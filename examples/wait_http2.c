@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The HTTP/2 half of wait_server: nghttp2 reads and writes frames, one session for each connection. */
+/* The HTTP/2 half of wait_server: nghttp2 reads and writes frames, one session per connection. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

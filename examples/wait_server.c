@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An HTTP server whose workers wait: GET /?wait=0.2 keeps one of its T workers for 0.2 seconds and answers
+ * An HTTP server whose workers wait: GET /?wait=0.2 occupies one of its T workers for 0.2 s and returns
  *
  *     {"uri":"/?wait=0.2","pid":4711,"thread":2,"port":40112,"connections":3}
  *
- * `thread` is the worker, `port` the client's, `connections` how many there are. HTTP/1.1 with connections that stay, and
- * HTTP/2 by prior knowledge, if it was built with nghttp2. HEAD and OPTIONS are answered without a worker, as questions
- * about health should be. /?drop=PORT ends the connection of that client, so that one can see what it does.
+ * `thread` is the worker, `port` the client's, `connections` their number. It speaks HTTP/1.1 with persistent
+ * connections, and HTTP/2 with prior knowledge if it was built with nghttp2. HEAD and OPTIONS use no worker, as health
+ * checks should not. /?drop=PORT closes the connection of that client, to show its reaction.
  *
  *     wait_server [--threads T] [--port P] [--connections N] [--authorization VALUE]
  *
- * P is any free one by default, on loopback only. Beyond N connections the answer is 503; without the header "Authorization:
- * VALUE", if one is asked for, it is 401. It says "listening on 127.0.0.1:PORT", and ends on SIGTERM or SIGINT.
+ * P is any free port by default, on loopback only. Beyond N connections it returns 503. With --authorization it returns
+ * 401 unless the request has the header "Authorization: VALUE". It prints "listening on 127.0.0.1:PORT", and ends on
+ * SIGTERM or SIGINT.
  *
- * One thread has all the sockets, in a loop. The workers are a crew: a request is a task, and its end comes back to the loop
- * through an inbox.
+ * One thread has all the sockets, in a loop. The workers are a crew: a request is a task, and its end comes back to the
+ * loop through an inbox.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -43,9 +44,9 @@ static struct {
     cen_crew *crew;
     cen_inbox *inbox;
     struct connection *connections;
-    int count; /* of connections that were not refused */
+    int count; /* connections that were not refused */
     int64_t swept;
-    pthread_mutex_t mutex; /* of `unwanted` in each exchange */
+    pthread_mutex_t mutex; /* for `unwanted` in each exchange */
     pthread_cond_t changed;
 } server = {.threads = 4, .most = 1024};
 
@@ -73,7 +74,7 @@ static void watch(struct connection *connection, uint32_t events, int how)
     epoll_ctl(server.epoll, how, connection->fd, &event);
 }
 
-/* Sends what there is to send, or as much as the socket takes; ends the connection when it should. */
+/* Send as much as the socket takes. Closes the connection when it should end. */
 static void send_some(struct connection *connection)
 {
     while (connection->out_sent < connection->out_size) {
@@ -127,7 +128,7 @@ static void write_text(struct exchange *exchange, int thread)
     exchange->size = (size_t)size;
 }
 
-/* On a worker: waits, unless nobody waits for the reply any more. */
+/* On a worker: wait, unless the reply is not wanted any longer. */
 static cen_next work(cen_task *task)
 {
     struct exchange *exchange = (struct exchange *)task;
@@ -146,7 +147,7 @@ static cen_next work(cen_task *task)
 static void reply(struct exchange *exchange);
 static bool parse(struct connection *connection);
 
-/* In the loop: the worker is done with it. */
+/* In the loop: the worker has finished. */
 static void worked(cen_future *future)
 {
     struct exchange *exchange = (struct exchange *)future;
@@ -221,7 +222,7 @@ static void reply(struct exchange *exchange)
     exchange_leave(exchange);
 }
 
-/* The value of a field, up to the end of its line, cut to the room. */
+/* Copy the value of a header field up to the end of its line, cut to the room. */
 static bool field(const char *head, const char *name, char *value, size_t room)
 {
     const char *found = strcasestr(head, name);
@@ -259,7 +260,7 @@ static void used(struct connection *connection, size_t size)
     memmove(connection->in, connection->in + size, connection->in_size);
 }
 
-/* Begins the next request if it is there as a whole, and the last one is over. */
+/* Begin the next request if it is complete and the last one is over. */
 static bool parse(struct connection *connection)
 {
     static const char bad[] = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -269,7 +270,7 @@ static bool parse(struct connection *connection)
         used(connection, skipped);
         connection->in[connection->in_size] = '\0';
         char *end = strstr(connection->in, "\r\n\r\n");
-        if (!end && connection->in_size < sizeof connection->in - 1) return true; /* there is more to come */
+        if (!end && connection->in_size < sizeof connection->in - 1) return true; /* incomplete */
         if (!end) return connection_write(connection, bad, sizeof bad - 1) && false;
         end[2] = '\0';
         struct exchange *exchange = exchange_new(connection);
@@ -300,7 +301,7 @@ static void end_connection(struct connection *connection)
     if (connection->working == 0) free(connection);
 }
 
-/* What has come is HTTP/2 if it begins as that does. */
+/* Input is HTTP/2 if it begins with that preface. */
 static bool receive(struct connection *connection)
 {
     if (!connection->is_http2 && connection->in_size >= 4 && memcmp(connection->in, "PRI ", 4) == 0)
@@ -344,7 +345,7 @@ static void on_accept(void)
     watch(connection, EPOLLIN, EPOLL_CTL_ADD);
 }
 
-/* Ends those that have been silent for too long. */
+/* Close connections that have been silent for too long. */
 static void end_silent(void)
 {
     int64_t now = server.swept = cen_clock();
@@ -419,7 +420,7 @@ static void begin(void)
     fflush(stdout);
 }
 
-/* False: it was asked to end. */
+/* Returns false when it was asked to end. */
 static bool turn(void)
 {
     struct epoll_event events[64];
@@ -429,7 +430,7 @@ static bool turn(void)
         void *mark = events[i].data.ptr;
         if (mark == &server.signals) return false;
         if (mark == &server.listener) on_accept();
-        else if (mark != &server.inbox) on_connection(mark, events[i].events); /* ends no other than its own */
+        else if (mark != &server.inbox) on_connection(mark, events[i].events); /* closes no connection but its own */
     }
     if (cen_clock() - server.swept > 1000000000) end_silent();
     return true;
@@ -442,7 +443,7 @@ int main(int count, char **words)
     while (turn()) continue;
     while (server.connections) end_connection(server.connections);
     cen_crew_stop(server.crew, CEN_STOP_DROP, cen_in_s(5), NULL, NULL);
-    cen_inbox_run_ready(server.inbox); /* what the workers had is back, and freed */
+    cen_inbox_run_ready(server.inbox); /* the workers' exchanges are back and freed */
     cen_crew_free(server.crew);
     cen_inbox_free(server.inbox);
     return 0;

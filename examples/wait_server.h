@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the two halves of wait_server know of one another: wait_server.c has sockets, workers and HTTP/1.1, wait_http2.c
- * HTTP/2. All of it belongs to the loop's thread, but for what says otherwise.
+ * The shared declarations of wait_server: wait_server.c has sockets, workers and HTTP/1.1, wait_http2.c has HTTP/2.
+ * Everything belongs to the loop's thread, except where noted.
  */
 #ifndef EXAMPLES_WAIT_SERVER_H
 #define EXAMPLES_WAIT_SERVER_H
@@ -22,10 +22,10 @@ struct exchange {
     struct exchange *next; /* of the same connection */
     int32_t stream;        /* HTTP/2 */
     char uri[1024], authorization[512];
-    bool is_head, is_options, keeps; /* keeps: the connection stays */
+    bool is_head, is_options, keeps; /* keeps: the connection persists */
     double wait;
     bool working, stream_open;
-    bool unwanted; /* under the server's mutex: nobody waits for the reply */
+    bool unwanted; /* under the server's mutex: the reply is not wanted any longer */
     int status;
     char body[2600];
     size_t size, sent;
@@ -35,11 +35,11 @@ struct connection {
     int fd;
     uint16_t port; /* the client's */
     bool is_http2, is_refused, is_ending, is_dead;
-    int working;  /* exchanges that workers have: until they are back it is not freed */
-    int64_t seen; /* when something came last */
+    int working;  /* exchanges that workers have: it is freed only when they are back */
+    int64_t seen; /* the time of the last input */
     struct nghttp2_session *session;
     struct exchange *exchanges; /* HTTP/1.1: one at a time */
-    size_t skip;                /* bytes of a body that nobody wants */
+    size_t skip;                /* bytes of a body to be skipped */
     char in[8192];
     size_t in_size;
     char *out;
@@ -47,18 +47,18 @@ struct connection {
     struct connection *next;
 };
 
-/* Begins the exchange: its reply is there at once, or comes from a worker. */
+/* Begin the exchange: its reply is ready at once, or comes from a worker. */
 void exchange_begin(struct exchange *exchange);
 
-/* Nobody wants its reply any more. It is freed now, or when its worker is done with it. */
+/* The reply is not wanted any longer. The exchange is freed now, or when its worker has finished. */
 void exchange_leave(struct exchange *exchange);
 
 struct exchange *exchange_new(struct connection *connection);
 
-/* Bytes to be sent. False: there is too much of it, or no memory. */
+/* Queue bytes. Returns false if there are too many, or no memory. */
 bool connection_write(struct connection *connection, const void *bytes, size_t size);
 
-/* The calls of the HTTP/2 half, which needs nghttp2. False: the connection is to end. */
+/* The calls of the HTTP/2 half, which needs nghttp2. False: the connection must end. */
 #ifdef WAIT_HTTP2
 bool http2_begin(struct connection *connection);
 bool http2_receive(struct connection *connection, const char *bytes, size_t size);

@@ -38,7 +38,7 @@ static void actor_tell(struct actor *told, enum kind kind, struct serve_client *
     note->kind = kind;
     note->client = client;
     note->object = object;
-    cen_status status = cen_actor_tell(told->actor, &note->message);
+    cen_status status = cen_actor_tell(told->actor, &note->message, NULL);
     if (status != CEN_OK) bench_fail("tell: %s", cen_status_text(status));
 }
 

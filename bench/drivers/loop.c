@@ -180,7 +180,7 @@ static void begin_by_cenote(const char *url, unsigned connections)
 static int turn_by_cenote(struct epoll_event *events)
 {
     int64_t ns = cen_runtime_poll(runtime);
-    cen_poller_poll(poller, CEN_NOW, NULL);
+    cen_poller_poll(poller, CEN_NOW, NULL, NULL);
     while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
     int count = epoll_wait(epoll, events, AT_A_TIME,
                            ns == 0                              ? 0

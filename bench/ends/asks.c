@@ -115,7 +115,7 @@ static void turn(void)
 {
     struct epoll_event events[AT_A_TIME];
     int64_t ns = cen_runtime_poll(runtime);
-    cen_poller_poll(poller, CEN_NOW, NULL);
+    cen_poller_poll(poller, CEN_NOW, NULL, NULL);
     while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
     bool long_enough = ns < 0 || ns > 10 * MILLISECOND;
     int count = epoll_wait(epoll, events, AT_A_TIME, ns == 0 ? 0 : long_enough ? 10 : (int)(ns / MILLISECOND) + 1);

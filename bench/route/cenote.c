@@ -20,7 +20,7 @@ static void *set_up_with(cen_strategy strategy, unsigned members)
         cen_member_options each = CEN_MEMBER_OPTIONS(.value = (void *)(uintptr_t)(i + 1));
         if (cen_router_add(router, &each, &all[i], &error) != CEN_OK) bench_fail("cen_router_add: %s", error.text);
     }
-    if (cen_members_up(all, members, NULL) != CEN_OK) bench_fail("members do not come up");
+    if (cen_members_up(all, members, NULL, NULL) != CEN_OK) bench_fail("members do not come up");
     free(all);
     return router;
 }
@@ -38,7 +38,7 @@ static unsigned index_of(void *set, const cen_member *member)
     return (unsigned)(uintptr_t)cen_member_value(member) - 1;
 }
 
-static inline cen_member *peek(void *set, const cen_pick *pick)
+static inline cen_member *peek(void *set, const cen_route_hint *pick)
 {
     cen_member *member;
     cen_read_begin();
@@ -47,7 +47,7 @@ static inline cen_member *peek(void *set, const cen_pick *pick)
     return member;
 }
 
-static inline cen_member *route(void *set, const cen_pick *pick)
+static inline cen_member *route(void *set, const cen_route_hint *pick)
 {
     cen_route route;
     if (cen_router_route(set, pick, CEN_NOW, &route, NULL) != CEN_OK) bench_fail("cen_router_route found nothing");
@@ -72,13 +72,13 @@ static inline cen_member *use_route(void *set, struct pick_worker *worker)
 static inline cen_member *use_peek_key(void *set, struct pick_worker *worker)
 {
     pick_random(worker, 1);
-    return peek(set, &(cen_pick){.key = worker->noise});
+    return peek(set, &(cen_route_hint){.key = worker->noise});
 }
 
 static inline cen_member *use_route_key(void *set, struct pick_worker *worker)
 {
     pick_random(worker, 1);
-    return route(set, &(cen_pick){.key = worker->noise});
+    return route(set, &(cen_route_hint){.key = worker->noise});
 }
 
 PICKS(peek, use_peek, index_of)

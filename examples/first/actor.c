@@ -25,10 +25,10 @@ int main(void)
     for (int i = 0; i < 100; i++) {
         cen_message_init(&deposits[i].message, "deposit");
         deposits[i].amount = i;
-        cen_actor_tell(actor, &deposits[i].message); /* from any thread; does not wait */
+        cen_actor_tell(actor, &deposits[i].message, NULL); /* from any thread; does not wait */
     }
     cen_future_init(&stopped);
-    cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped);
+    cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped, NULL);
     cen_future_wait(&stopped, cen_in_s(5));
     cen_actor_free(actor);
     return printf("the balance is %ld\n", balance) < 0 || balance != 4950;

@@ -15,7 +15,7 @@ int main(void)
         cen_member *member;
         if (cen_router_add(router, &CEN_MEMBER_OPTIONS(.value = &served[i]), &member, &error) != CEN_OK)
             return puts(error.text), 1;
-        cen_member_up(member);
+        cen_member_up(member, NULL);
     }
     for (int i = 0; i < 1000; i++) {
         cen_route route;

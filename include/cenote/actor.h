@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An actor: a mailbox whose messages are handled one at a time, so that what the
- * handler works on needs no lock.
+ * An actor: a mailbox and a handler. Messages are handled one at a time, so the handler's state needs no lock.
  *
  *     struct deposit { cen_message message; long amount; };
  *     static void handle(void *account, cen_message *message)
@@ -17,27 +16,26 @@
  *     struct deposit *deposit = malloc(sizeof *deposit);
  *     cen_message_init(&deposit->message, "deposit");
  *     deposit->amount = 5;
- *     cen_actor_tell(actor, &deposit->message);
+ *     cen_actor_tell(actor, &deposit->message, NULL);
  *     // ...
- *     cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped);
+ *     cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped, NULL);
  *     cen_future_wait(&stopped, cen_in_s(5));
  *     cen_actor_free(actor);
  *
- * It has no thread of its own: whenever there are messages it takes a turn on its
- * executor, by default a helper thread of its runtime. Messages of one sender
- * are handled in the order in which they were sent.
+ * An actor has no thread. While it has messages it runs in turns on its executor, by default on helper threads of its
+ * runtime. Messages of one sender are handled in the order in which they were sent.
  *
- * Memory: a message is the program's struct with a cen_message first. From the
- * call that sends it until the handler is entered with it, or `dropped` is, or a
- * cancel answered true, it is the library's and must stay where it is. A call that
- * answers anything but OK leaves it the sender's. What was asked is the
- * handler's until it has been answered; once the future is done nothing of it
- * is touched any more, so that sender and handler may agree who frees it. A future
- * that may be cancelled is not part of a message that the handler frees: the two
- * may do so at the same time.
+ * Memory: a message is the program's struct with a cen_message as its first member. From the call that sends it, the
+ * message belongs to the library and must stay in place until the handler or `dropped` is entered with it, or until
+ * cen_message_cancel has returned true. If that call returns any status but OK, the message is still the sender's.
  *
- * Threads: everything may be called from any thread, and from within the handler.
- * Fork: in the child the actor answers FORKED, and free gives its memory back.
+ * A request (cen_actor_ask) belongs to the handler until it is replied to. Once its future is done, the library does
+ * not touch the message again, so sender and handler agree which of them frees it. A future that may be cancelled must
+ * not be part of a message that the handler frees: the cancel and the free may happen at the same time.
+ *
+ * Threads: every function may be called from any thread, and in the handler.
+ * Fork: in the child every function that returns a status returns FORKED, except cen_actor_free, which frees the
+ * memory.
  */
 #ifndef CENOTE_ACTOR_H
 #define CENOTE_ACTOR_H
@@ -60,10 +58,11 @@ extern "C" {
 
 typedef struct cen_actor cen_actor;
 
-/* The first member of the program's own struct. */
+/* A message: the first member of the program's own struct. Initialize it with cen_message_init. */
 typedef struct cen_message {
-    const char *name; /* what the watchdog calls it; a literal, or as long-lived as the actor; NULL: "a message" */
-    /* cenote's */
+    /* for reports of the watchdog; not copied: a literal, or valid as long as the actor; NULL: "a message" */
+    const char *name;
+    /* private */
     cen_job job_;
     cen_actor *actor_;
     cen_promise promise_;
@@ -76,122 +75,175 @@ typedef struct cen_message {
     void *reserved_[2];
 } cen_message;
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* Options of an actor. Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_actor_options {
     size_t size;      /* sizeof(cen_actor_options), set by the macro */
-    const char *name; /* copied; default "actor" */
+    const char *name; /* copied, cut after 31 bytes; default "actor" */
 
     /* Called with each message, one at a time, with cancellation disabled. Required. */
     void (*handle)(void *argument, cen_message *message);
-    /* Called in the handler's place, with the same promise of one at a time, for
-     * each message that a stop drops; one whose future was told CLOSED is not
-     * handed over, but the sender's again. NULL: they are just not handled. */
+    /* Called instead of `handle` for each message that a stop drops, also one at a time and with cancellation disabled.
+     * A request whose future has failed with CLOSED is not passed to it: that message is the sender's again. NULL:
+     * dropped messages are only counted. */
     void (*dropped)(void *argument, cen_message *message);
-    void *argument; /* of these */
+    void *argument; /* passed to handle, dropped and slow */
 
-    cen_runtime *runtime;   /* keeps its time, and is its executor if there is no other; default the process' own */
-    cen_executor *executor; /* where it takes its turns; default the runtime's */
-    size_t capacity;        /* messages that may wait, the one being handled not counted; default: no limit */
-    uint32_t batch;         /* messages handled in one turn before others on the executor come; default 64 */
+    /* keeps the actor's time, and runs its turns unless `executor` is set; default the process' own */
+    cen_runtime *runtime;
+    cen_executor *executor; /* runs the actor's turns; default the runtime's */
+    /* queue limit: maximum number of messages that wait, delayed ones included; the one that is being handled does not
+     * count; default 0: no limit */
+    size_t capacity;
+    /* maximum number of messages and jobs in one turn; then other jobs of the executor run; default 64 */
+    uint32_t batch;
 
-    /* A message that is handled for longer is reported, once; default: none is. The
-     * report comes while it is being handled, from the runtime, or, if that
-     * was held up, when it has been. */
+    /* Watchdog: a message or a job that takes longer than this many nanoseconds is reported, once. Default 0: off;
+     * CEN_OFF is refused. The report is made by the runtime while the message is being handled, or, if the runtime is
+     * delayed, after it was handled. */
     int64_t slow_ns;
-    /* `text` is a whole sentence; `message` its name; `ns` for how long by then. NULL: the text goes to stderr. */
+    /* Called with each report. `text` is a whole sentence, `message` the message's name, `ns` how long it has taken so
+     * far. Needs slow_ns. NULL: the text goes to stderr. */
     void (*slow)(void *argument, const char *text, const char *message, int64_t ns);
 
     const cen_allocator *allocator; /* default malloc */
 } cen_actor_options;
 
+/* Options with the given fields: CEN_ACTOR_OPTIONS(.name = "account", .handle = handle). All others are zero. */
 #define CEN_ACTOR_OPTIONS(...) CEN_OPTIONS_(cen_actor_options, __VA_ARGS__)
 
-/* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM, FORKED (the runtime is a parent's). */
+/* Create an actor.
+ * Returns:
+ *   OK         *out is the actor
+ *   INVALID    out is NULL, or an option is invalid; the text names it
+ *   NO_MEMORY  out of memory
+ *   FORKED     options.runtime belongs to the parent process
+ */
 CEN_API cen_status cen_actor_new(const cen_actor_options *options, cen_actor **out, cen_error *error);
 
-/* NULL is allowed. Error: BUSY (it has not been stopped, the last message is not
- * over, a job waits, or it is called from within `slow`): nothing changes. When the
- * future of stop is done, and no job was posted after, it is OK. Nobody may
- * send to it, or cancel what concerns it, meanwhile. */
+/* Free an actor that is stopped. NULL is allowed. Once the future of cen_actor_stop is done, and if no job was posted
+ * after that, this returns OK. In a forked child it only frees memory.
+ *
+ * Blocking: waits for a report of the watchdog that is being made on another thread.
+ * Threads: no thread may send to the actor meanwhile, or cancel one of its messages, requests or stops.
+ * Returns:
+ *   OK    the actor is freed, or was NULL
+ *   BUSY  it was not stopped, a message or a job is pending or being handled, or called within `slow`; nothing changes
+ */
 CEN_API cen_status cen_actor_free(cen_actor *actor);
 
 /* ---- Sending -------------------------------------------------------------------- */
 
-/* Makes a message ready for its first use; it may be sent again and again. The name is not copied. */
+/* Initialize a message before its first use. It may be sent any number of times, one after the other. The name is not
+ * copied. */
 CEN_API void cen_message_init(cen_message *message, const char *name);
 
-/* Puts it into the mailbox. Allocates nothing and never waits. From within the
- * handler too: it is handled after the one that is being handled.
- * Errors: FULL, CLOSED (it was stopped), MISUSE (the message is on its way already, or
- * waits for an answer), INVALID (NULL), FORKED. */
-CEN_API cen_status cen_actor_tell(cen_actor *actor, cen_message *message);
+/* Send a message. A message that is sent within the handler is handled after the current one. error->text names the
+ * actor, and for FULL its capacity.
+ *
+ * Ownership: with OK the message is the library's until the handler is entered. Otherwise it stays the caller's.
+ * Blocking: never waits, and allocates nothing.
+ * Returns:
+ *   OK       the message is in the mailbox
+ *   FULL     options.capacity messages wait already; error->cause is CEN_CAUSE_QUEUE_FULL, and error->max the limit
+ *   CLOSED   the actor was stopped
+ *   MISUSE   the message is in a mailbox, or is a request without a reply
+ *   INVALID  actor or message is NULL
+ *   FORKED   the actor belongs to the parent process
+ */
+CEN_API cen_status cen_actor_tell(cen_actor *actor, cen_message *message, cen_error *error);
 
-/* Tells, and has `future` done by the answer: see cen_message_reply. If the
- * actor is stopped first, it fails with CLOSED. Cancelling the future takes back the
- * question and not the message: the handler still gets it.
- * Errors: as tell, and MISUSE (the future was promised before): it is not promised then. */
-CEN_API cen_status cen_actor_ask(cen_actor *actor, cen_message *message, cen_future *future);
+/* Send a request: a message with a future for the reply. cen_message_reply and cen_message_fail complete the future. If
+ * a stop drops the message, the future fails with CLOSED. With any status but OK the future is not promised.
+ *
+ * Cancelling the future withdraws the question, not the message: the handler still gets it, and its reply returns
+ * false.
+ * Returns:
+ *   INVALID  also: future is NULL
+ *   MISUSE   also: the future was promised or cancelled before
+ *   others   as cen_actor_tell
+ */
+CEN_API cen_status cen_actor_ask(cen_actor *actor, cen_message *message, cen_future *future, cen_error *error);
 
-/* Tells when `delay_ns` have passed on the runtime's clock. Its place in the
- * mailbox is taken from now on, so that it is never refused later. A stop does
- * not wait for it: it is handled, or dropped, at once.
- * Errors: as tell, INVALID (the delay is negative), SYSTEM (no thread could be had that keeps time). */
-CEN_API cen_status cen_actor_tell_after(cen_actor *actor, cen_message *message, int64_t delay_ns);
+/* Send a message after a delay of `delay_ns` nanoseconds on the runtime's clock. The message takes its place in the
+ * mailbox in this call, so it is not refused when its time comes. A stop does not wait for the delay: it handles or
+ * drops the message at once.
+ * Returns:
+ *   INVALID  also: delay_ns is negative
+ *   SYSTEM   the system has no thread to keep the delay
+ *   others   as cen_actor_tell
+ */
+CEN_API cen_status cen_actor_tell_after(cen_actor *actor, cen_message *message, int64_t delay_ns, cen_error *error);
 
-/* Takes back what was told for later. True: it will not be handled, and is the
- * program's. False: it is on its way, or was never told for later. Exactly one of
- * the two. The caller sees to it that message and actor are there. */
+/* Take back a delayed message (cen_actor_tell_after). Return true if it will not be handled: it is the program's again.
+ * Return false if it is on its way to the handler, or was not sent with a delay. Exactly one of the two happens. The
+ * caller makes sure that the message and the actor exist. */
 CEN_API bool cen_message_cancel(cen_message *message);
 
-/* ---- Answering ------------------------------------------------------------------- */
+/* ---- Replies ---------------------------------------------------------------------- */
 
-/* The handler's answer to what was asked, now or, if it keeps the message, later
- * and on any thread: with a value, or with an error (see cen_promise_fail). True:
- * the future was told. False: nobody waits, or it was told, not asked. After it
- * the message may be the asker's: do not touch it unless that is agreed. */
+/* Reply to a request, with a value or with an error (see cen_promise_fail). The handler replies before it returns, or,
+ * if it has kept the request (cen_message_keep), later and on any thread.
+ *
+ * Return true if the future received the reply. Return false if the future was cancelled, if the message is not a
+ * request, or if it was replied to before. After the call the message may be the sender's: do not touch it unless
+ * sender and handler have agreed on that. */
 CEN_API bool cen_message_reply(cen_message *message, void *value);
 CEN_API bool cen_message_fail(cen_message *message, const cen_error *error);
 
-/* Says in the handler that the answer comes later. A handler that returns and has
- * neither answered nor kept what was asked has forgotten it: the future fails
- * with MISUSE, and a text that names actor and message. So such a message may be freed
- * after it was answered or kept, and not before. False: it is not being handled, or was not asked. */
+/* Announce in the handler that the reply to a request comes later. Return false if the message is not being handled, or
+ * is not a request.
+ *
+ * If the handler returns without a reply and has not kept the request, the future fails with MISUSE and a text that
+ * names the actor and the message. So a request may be freed after the reply or after cen_message_keep, and not
+ * before. */
 CEN_API bool cen_message_keep(cen_message *message);
 
-/* Whether anybody waits for an answer. */
+/* Return true if the message is a request whose future still waits for the reply. */
 CEN_API bool cen_message_is_wanted(const cen_message *message);
 
 /* ---- The actor as an executor ------------------------------------------------------ */
 
-/* A job that is posted here runs like a message, one at a time and in its order.
- * It counts for neither capacity nor numbers, and since it cannot be refused it
- * is run whether the actor is stopped or not. In a forked child it runs on
- * the process' own runtime, beside others. */
+/* Return the actor as an executor; NULL for NULL. A job that is posted to it runs like a message: one at a time, and in
+ * order with the messages. A job counts neither towards the capacity nor in the stats. An executor cannot refuse a job,
+ * so jobs run even after a stop. In a forked child a job runs on the process' own runtime, concurrently with others. */
 CEN_API cen_executor *cen_actor_executor(cen_actor *actor);
 
-/* ---- The end ------------------------------------------------------------------------ */
+/* ---- Stop --------------------------------------------------------------------------- */
 
-/* From now on sending answers CLOSED. What was sent is handled, what is for later at
- * once; or, to drop, is dropped, but for the one that is being handled. `future`, if it is not NULL, is done with NULL when the
- * last message is over and the actor sleeps. From within the handler too. A stop to
- * drop after one to drain is allowed, without a future, and drops what is left.
- * Errors: CLOSED (it was stopped before), INVALID, MISUSE (the future was promised
- * before, or goes with a second stop), FORKED: nothing changes. */
-CEN_API cen_status cen_actor_stop(cen_actor *actor, cen_stop how, cen_future *future);
+/* Stop the actor: from now on sends return CLOSED. CEN_STOP_DRAIN: messages that were sent are handled, delayed ones at
+ * once. CEN_STOP_DROP: they are dropped, except the one that is being handled. A drop may follow a drain, without a
+ * future, and drops what is left. With any status but OK nothing changes.
+ *
+ * Blocking: does not wait, and may be called in the handler. `future`, if it is not NULL, completes with NULL when the
+ * last message is over and the actor sleeps.
+ * Returns:
+ *   OK       the actor stops
+ *   CLOSED   it was stopped before, and this is not the first drop
+ *   INVALID  actor is NULL, or there is no such `how`
+ *   MISUSE   the future was promised or cancelled before, or is passed with a drop after a drain
+ *   FORKED   the actor belongs to the parent process
+ */
+CEN_API cen_status cen_actor_stop(cen_actor *actor, cen_stop how, cen_future *future, cen_error *error);
 
-/* ---- A look at it --------------------------------------------------------------------- */
+/* ---- Stats ---------------------------------------------------------------------------- */
 
+/* Stats of an actor. */
 typedef struct cen_actor_stats {
     size_t size;      /* sizeof(cen_actor_stats), set by CEN_SIZED */
-    uint64_t queued;  /* messages that were sent and are not being handled yet, those for later included */
-    uint64_t handled; /* of which the handler has returned */
-    uint64_t dropped;
-    uint64_t slow;   /* reported by the watchdog */
-    bool is_running; /* a message or a job is being handled now */
-    bool is_stopped;
+    uint64_t queued;  /* messages that were sent and are not being handled yet, delayed ones included */
+    uint64_t handled; /* messages for which the handler has returned */
+    uint64_t dropped; /* messages that a stop has dropped */
+    uint64_t slow;    /* reports of the watchdog */
+    bool is_running;  /* a message or a job is being handled now */
+    bool is_stopped;  /* cen_actor_stop was called */
 } cen_actor_stats;
 
-/* Each number was true during the call. Errors: INVALID, FORKED. */
+/* Read the stats. Each number was true at a moment of the call.
+ * Returns:
+ *   OK       *out is filled in
+ *   INVALID  actor or out is NULL, or out->size is not valid
+ *   FORKED   the actor belongs to the parent process
+ */
 CEN_API cen_status cen_actor_stats_get(const cen_actor *actor, cen_actor_stats *out);
 
 #ifdef __cplusplus

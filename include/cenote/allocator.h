@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where cenote gets its memory.
+ * An allocator: where cenote gets its memory from.
  *
- * Every options struct has a field `allocator`; NULL means the process-wide
- * one, which is malloc and free. The struct and its argument must outlive
- * whatever was made with it.
+ * Options of pools, queues, crews and other components have a field `allocator`. NULL means the process-wide allocator,
+ * malloc and free. The struct and its argument must outlive everything that was created with it.
  *
  *     static const cen_allocator arena = { my_alloc, my_free, &my_arena };
  *     cen_queue_options o = CEN_QUEUE_OPTIONS(.element_size = 8, .allocator = &arena);
  *
- * Callbacks: both may be called from any thread and must not call cenote. cenote holds
- * no lock of its own during the call, except in libcenote-redis (cenote/redis.h, Threads).
+ * Callbacks: both functions may be called from any thread. They must not call cenote. cenote holds no lock during the
+ * call, except in libcenote-redis (cenote/redis.h, Threads).
  */
 #ifndef CENOTE_ALLOCATOR_H
 #define CENOTE_ALLOCATOR_H
@@ -21,10 +20,11 @@
 extern "C" {
 #endif
 
+/* Two functions and an argument for both. */
 typedef struct cen_allocator {
-    /* `size` bytes aligned to `align`, a power of two; NULL when there are none. */
+    /* Return `size` bytes, aligned to `align`, a power of two; NULL if out of memory. */
     void *(*alloc)(void *argument, size_t size, size_t align);
-    /* Takes back what alloc returned, with the same size and alignment. */
+    /* Free memory that alloc returned, with the same size and alignment. */
     void (*free)(void *argument, void *memory, size_t size, size_t align);
     void *argument;
 } cen_allocator;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything libcenote offers. Each header also stands alone. */
+/* Includes all headers of libcenote. Each header can also be included alone. */
 #ifndef CENOTE_H
 #define CENOTE_H
 

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A codec: how a number and some bytes become a frame on a connection, and back.
- * libcenote-net.
+ * A codec: it encodes a request id and a payload as a frame of a connection, and decodes frames. libcenote-net.
  *
- * Two are shipped:
+ * The library has two:
  *
  *     cen_codec_binary()   length (32 bits), id (64 bits), payload; the length counts
  *                          what follows it, and both numbers are big endian
  *     cen_codec_lines()    "17 hello\n": the id in decimal, a space, the payload, a newline
  *
- * A program writes its own by filling in a cen_codec_calls:
+ * A program makes a codec of its own with a cen_codec_calls:
  *
  *     static const cen_codec_calls mine = {.size = sizeof mine, .name = "mine", .bound = bound, .encode = encode,
  *                                          .decode = decode};
  *     cen_codec codec = {&mine, NULL};
  *
- * A codec value is two pointers, copied by whoever receives it; what they point
- * to must outlive the connections that use it.
+ * A codec value is two pointers. Calls that receive one copy it. The functions and the argument must outlive the
+ * connections that use the codec.
  *
- * Threads: a codec has no state of its own, or sees to that itself: its functions
- * are called from any thread, several at a time. `bound` and `encode` are called
- * with a lock of the connection held: they are quick and call nothing of cenote.
- * Fork: nothing here knows of processes.
+ * Threads: the functions of a codec are called from any thread, several at a time. A codec that has state protects it
+ * itself. `bound` and `encode` are called with a lock of the connection held: they must be quick, and must not call the
+ * library.
+ * Fork: a codec works in a forked child, too.
  */
 #ifndef CENOTE_CODEC_H
 #define CENOTE_CODEC_H
@@ -36,56 +35,59 @@
 extern "C" {
 #endif
 
-/* What is at the beginning of some bytes. */
+/* The result of an attempt to decode. */
 typedef enum cen_decoded {
-    CEN_DECODED_FRAME = 0, /* a whole frame */
-    CEN_DECODED_MORE,      /* the beginning of one: more bytes are needed */
-    CEN_DECODED_BROKEN,    /* nothing that this codec wrote: the connection cannot go on */
+    CEN_DECODED_FRAME = 0, /* a complete frame */
+    CEN_DECODED_MORE,      /* the beginning of a frame: more bytes are needed */
+    CEN_DECODED_BROKEN,    /* no frame of this codec: the connection cannot continue */
 } cen_decoded;
 
-/* One attempt to decode. */
+/* The inputs and outputs of an attempt to decode. */
 typedef struct cen_decoding {
-    /* told */
+    /* inputs */
     size_t max_payload; /* a frame with a larger payload is BROKEN, as soon as that can be known */
-    /* so many of the first bytes were there before, and the answer was MORE: no need to search them again */
+    /* how many of the bytes were there at an earlier attempt that returned MORE: they need not be searched again */
     size_t seen;
-    /* answered with FRAME */
+    /* outputs, with FRAME */
     uint64_t id;
     const void *payload; /* within the bytes */
     size_t size;         /* of the payload */
-    size_t consumed;     /* how long the frame is; more than 0 */
-    /* answered with MORE */
-    size_t wanted; /* how many bytes the frame has at least, from its beginning, if that is known; else 0 */
+    size_t consumed;     /* the length of the frame, more than 0 */
+    /* output, with MORE */
+    size_t wanted; /* the minimum length of the whole frame, if it is known; else 0 */
 } cen_decoding;
 
-/* Fields are only ever appended; those that a program does not know, because `size` is smaller, are zero. */
+/* The functions of a codec. All fields are required. Fields are only ever appended. Those that a program does not know,
+ * because its `size` is smaller, are zero. */
 typedef struct cen_codec_calls {
     size_t size;      /* sizeof(cen_codec_calls) */
-    const char *name; /* for texts: "binary" */
+    const char *name; /* for error texts: "binary" */
 
-    /* How many bytes a frame with a payload of so many has at most. */
+    /* Returns the maximum length of a frame with a payload of `payload_size` bytes. */
     size_t (*bound)(void *argument, size_t payload_size);
 
-    /* Writes one frame to `out`, which has as much room as `bound` said, and tells how long it is.
-     * Whatever but OK: the payload cannot be written, nothing is sent, and the asker gets
-     * status and error (never NULL here). */
+    /* Writes one frame to `out`, which has the room that `bound` returned, and its length to *written. With any status
+     * but OK the payload cannot be encoded: nothing is sent, and the request fails with the status and the error.
+     * `error` is never NULL. */
     cen_status (*encode)(void *argument, uint64_t id, const void *payload, size_t size, void *out, size_t *written,
                          cen_error *error);
 
-    /* Looks at the beginning of `size` bytes, more than 0. With BROKEN, `error` (never NULL here) gets a sentence that says why. */
+    /* Decodes the frame at the beginning of `size` bytes, more than 0. With BROKEN it writes the reason to `error`,
+     * which is never NULL. */
     cen_decoded (*decode)(void *argument, const void *bytes, size_t size, cen_decoding *decoding, cen_error *error);
 } cen_codec_calls;
 
+/* A codec, passed by value: its functions, and the argument that they are called with. */
 typedef struct cen_codec {
     const cen_codec_calls *calls;
     void *argument;
 } cen_codec;
 
-/* Any bytes. A payload may be as long as the connection allows, and at most 2^32 - 9 bytes. */
+/* Return the binary codec. A payload is any bytes: as many as the connection allows, and at most 2^32 - 9. */
 CEN_API cen_codec cen_codec_binary(void);
 
-/* Text. A payload with a newline in it is INVALID. A carriage return before the newline is
- * part of the payload. The id is 1 to 20 digits and fits into 64 bits. */
+/* Return the codec of text lines. A payload that contains a newline is INVALID. A carriage return before the newline is
+ * part of the payload. The id has 1 to 20 digits and fits into 64 bits. */
 CEN_API cen_codec cen_codec_lines(void);
 
 #ifdef __cplusplus

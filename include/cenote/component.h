@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Watching: every pool, crew, queue, router, supervisor and whatever else of
- * cenote's lives in this process, without knowing any of their kinds.
+ * Components: every pool, crew, queue, router, supervisor and other component of cenote in this process can be watched
+ * here, without knowing its kind.
  *
  *     static void show(void *argument, cen_component *component)
  *     {
@@ -13,18 +13,19 @@
  *     }
  *     cen_components_each(show, NULL);
  *
- * A component describes itself in four ways: metrics (numbers), histograms (of durations), a
- * description (all of it, with lists of holders, members, children and workers, for a page or
- * JSON), and actions that it can be told to do.
+ * A component has four things to show:
+ *  - metrics: numbers
+ *  - histograms, of durations
+ *  - a description: everything, with lists of holders, members, children and workers, for a page or JSON
+ *  - actions, which a program can invoke
  *
- * A component cannot end while it is visited: whoever frees it waits for the visitor. So
- * a visitor copies what it wants and returns, and never waits for a network; it ends by returning, not by longjmp or pthread_exit.
- * What is seen of one component was true at one moment of the call, as its own header
- * says of its numbers; two components are looked at one after the other.
+ * A component cannot end while it is visited: the call that frees it waits for the visitor. So a visitor copies what it
+ * wants and returns. It never waits for a network, and it does not end by longjmp or pthread_exit. The numbers of one
+ * component were true at one moment of the call, as its own header says. Components are read one after the other.
  *
- * Threads: any, at any time, from any number of threads. Watching takes no lock that
- * a take or a give needs, and adds nothing to either.
- * Fork: a child has the components that it made itself.
+ * Threads: any number of threads, at any time. Watching takes no lock that a take or a give needs, and adds nothing to
+ * their cost.
+ * Fork: a child has the components that it created itself.
  */
 #ifndef CENOTE_COMPONENT_H
 #define CENOTE_COMPONENT_H
@@ -41,46 +42,54 @@
 extern "C" {
 #endif
 
-/* Valid while it is visited. */
+/* A component. The pointer is valid during the visit. */
 typedef struct cen_component cen_component;
 
-/* ---- Who is there --------------------------------------------------------- */
+/* ---- Visiting components -------------------------------------------------- */
 
-/* Calls `visit` for every component, oldest first. One that is there from the
- * beginning to the end of the call is visited once; one that comes or goes
- * meanwhile once or not at all. */
+/* Call `visit` for every component, oldest first. A component that exists during the whole call is visited once. One
+ * that is created or freed meanwhile is visited once or not at all. */
 CEN_API void cen_components_each(void (*visit)(void *argument, cen_component *component), void *argument);
 
-/* Visits the component of that number. Errors: ABSENT (there is none, or no more), INVALID. */
+/* Visit the component with that number.
+ * Returns:
+ *   OK       it was visited
+ *   ABSENT   there is no such component, or it has ended
+ *   INVALID  visit is NULL, or number is 0
+ */
 CEN_API cen_status cen_component_visit(uint64_t number, void (*visit)(void *argument, cen_component *component),
                                        void *argument);
 
+/* Return the component's number, kind and name. */
 CEN_API uint64_t
-cen_component_number(const cen_component *component); /* no two components of a process have or had the same */
+cen_component_number(const cen_component *component); /* no two components of a process have, or had, the same */
 CEN_API const char *cen_component_kind(const cen_component *component); /* "pool", "crew", "queue", "router", ... */
-CEN_API const char *cen_component_name(const cen_component *component); /* need not be its alone */
+CEN_API const char *cen_component_name(const cen_component *component); /* need not be unique */
 
-/* What kind of server or service its objects belong to, in the words of OpenTelemetry's
- * db.system.name ("postgresql", "redis"), or "http"; NULL if it has no such. */
+/* Return the kind of server or service that the component's objects belong to, in the words of OpenTelemetry's
+ * db.system.name ("postgresql", "redis"), or "http"; NULL if it has none. */
 CEN_API const char *cen_component_system(const cen_component *component);
 
 /* ---- Metrics ---------------------------------------------------------------- */
 
+/* How a metric changes. */
 typedef enum cen_metric_kind {
-    CEN_GAUGE = 0, /* may rise and fall */
-    CEN_COUNTER,   /* only rises, until the component is gone */
+    CEN_GAUGE = 0, /* rises and falls */
+    CEN_COUNTER,   /* only rises, as long as the component exists */
 } cen_metric_kind;
 
+/* One number of a component. */
 typedef struct cen_metric {
-    const char *name; /* lower case with underscores; one that ends in _ns is a time in nanoseconds; lives forever */
+    const char *name; /* lower case with underscores; with _ns at its end a time in nanoseconds; never freed */
     int64_t value;
     cen_metric_kind kind;
 } cen_metric;
 
-/* No component has more metrics than this. */
+/* The largest number of metrics of a component. */
 #define CEN_METRICS_MAX 64
 
-/* Write up to `room` metrics. Returns: how many the component has. The macro passes the size of an element. */
+/* Write up to `room` metrics of the component to the array. Return how many it has. The macro passes the size of an
+ * element. */
 #define cen_component_metrics(component, metrics, room) \
     cen_component_metrics_sized((component), (metrics), sizeof(cen_metric), (room))
 CEN_API size_t cen_component_metrics_sized(const cen_component *component, cen_metric *metrics, size_t size,
@@ -88,23 +97,25 @@ CEN_API size_t cen_component_metrics_sized(const cen_component *component, cen_m
 
 /* ---- Histograms ----------------------------------------------------------------- */
 
+/* Describes a histogram. */
 typedef struct cen_histogram_header {
-    const char *name; /* "wait", "use", "create", "run": of what; lives forever */
-    uint32_t one_in;  /* so many were there for each that is in the histograms: 1 if all are, 64 by default for "use" */
-    uint64_t instant; /* so many more took no time worth a clock: takes that did not wait, say; not in the histograms */
+    const char *name; /* "wait", "use", "create", "run": what was timed; never freed */
+    uint32_t one_in;  /* one duration in this many is in the histogram: 1 if all are, 64 by default for "use" */
+    uint64_t instant; /* further events too short to be timed, such as takes that did not wait; not in the histogram */
 } cen_histogram_header;
 
-/* Writes what times the component has: the one at `index`, from 0. False: there is none. *out is for the caller to provide. */
+/* Write the component's histogram at `index`, from 0, to *timing and *out, which the caller provides. Return false if
+ * there is none. */
 CEN_API bool cen_component_histogram(const cen_component *component, size_t index, cen_histogram_header *timing,
                                      cen_histogram *out);
 
 /* ---- Description ---------------------------------------------------------------------- */
 
-/* Where a component writes what it is: numbers, texts, lists of items, in the order of a
- * JSON document. All functions must be there. Names live forever; texts during the call only. */
+/* A writer of descriptions. A component calls it with numbers, texts and lists of items, in the order of a JSON
+ * document. All functions must be set. Names are never freed. Texts are valid during the call only. */
 typedef struct cen_description_writer {
     void *argument;
-    void (*number)(void *argument, const char *name, int64_t value); /* one that ends in _ns is a time */
+    void (*number)(void *argument, const char *name, int64_t value); /* with _ns at the name's end: a time */
     void (*truth)(void *argument, const char *name, bool value);
     void (*text)(void *argument, const char *name, const char *value); /* value may be NULL: not known */
     void (*list)(void *argument, const char *name);                    /* begins a list: item, ..., end */
@@ -112,18 +123,25 @@ typedef struct cen_description_writer {
     void (*end)(void *argument);  /* ends the list or the item */
 } cen_description_writer;
 
-/* Lets the component write itself. `most`: no list has more items than so many; a list that was cut is followed by
- * a number of its name with "_more": how many it had beyond. */
+/* Write the component's description. `most`: no list has more items. A list that was cut is followed by a number, named
+ * like the list with "_more" at its end, of the items that were left out. */
 CEN_API void cen_component_describe(const cen_component *component, const cen_description_writer *description,
                                     size_t most);
 
 /* ---- Actions ------------------------------------------------------------------------ */
 
-/* What the component can be told to do: "pause", "resume", "resize" (value: the new size), "reload" (value: over how many
- * nanoseconds), "evict" (closes what is idle), "test". The one at `index`, from 0; NULL: there is none. */
+/* Return the name of the component's action at `index`, from 0; NULL if there is none. Actions are "pause", "resume",
+ * "resize" (value: the new size), "reload" (value: spread over how many nanoseconds), "evict" (closes idle objects) and
+ * "test". */
 CEN_API const char *cen_component_action_name(const cen_component *component, size_t index);
 
-/* Tells it. Errors: ABSENT (it has no such action), INVALID (the value), and what the component answers. */
+/* Invoke an action of the component.
+ * Returns:
+ *   OK       the action was carried out
+ *   ABSENT   the component has no such action
+ *   INVALID  action is NULL, or the action refused the value
+ *   others   what the action returned
+ */
 CEN_API cen_status cen_component_invoke(cen_component *component, const char *action, int64_t value, cen_error *error);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A crew: worker threads that run tasks.
+ * A crew: a work-stealing thread pool. Its worker threads run tasks.
  *
- * A task is the program's own struct with a cen_task first. It runs in steps. A
- * step ends the task, or lets others go first, or waits for a future without
- * keeping a worker; then the next step runs, maybe on another worker:
+ * A task is the program's own struct with a cen_task as its first member. It runs in steps. A step ends the task,
+ * yields to other tasks, or waits for a future without occupying a worker. After a yield or a wait the next step runs,
+ * possibly on another worker:
  *
  *     struct order { cen_task task; cen_take_op ask; };
  *
@@ -35,26 +35,26 @@
  *
  * Submitting allocates nothing.
  *
- * Order: a crew of one worker begins the tasks of one submitter in the order in which
- * they were submitted. A submitter is a thread outside the crew, or a task. The order of two
- * submitters is not defined. It is the order of first steps: a later step runs when its task
- * is queued again. While a step is in cen_await its worker keeps that order too, but
- * begins the awaited task first. A tick changes no order. The order is lost where a second thread runs tasks:
- * during a section that blocks (cen_blocking_begin; set max to 1 to prevent it), and after a step
- * that ends its thread. With several workers tasks begin in about the order of submission,
- * and none waits for ever.
+ * Order: a crew of one worker begins the tasks of one submitter in submission order. A submitter is a thread outside
+ * the crew, or a task. The order between two submitters is undefined. The order is that of first steps: a later step
+ * runs when its task is queued again. While a step is in cen_await, its worker keeps the order, except that it begins
+ * the awaited task first. Ticks do not change the order. The order is lost while a second thread runs tasks. This
+ * happens during a section that blocks (cen_blocking_begin, or a cen_await that blocks; set max to 1 to prevent it),
+ * and after a step that ends its thread. With several workers, tasks begin roughly in submission order, and no task
+ * starves.
  *
- * Memory: from submit until its future is done a task is the library's and must
- * stay where it is: see future.h for when that is. A `done` of the future, run
- * inline or elsewhere, may free it. A future that a task waits for must stay until
- * the task goes on.
+ * Memory: from submit until its future is done, a task belongs to the library and must stay in place; see future.h for
+ * the exact moment. A `done` callback of the future may free the task, whether it runs inline or on another executor. A
+ * future that a task waits for must stay in place until the task continues.
  *
- * Owners: what a step takes from a pool or asks for belongs to the task, whichever worker
- * runs it, and what a task still holds when it is over goes the way of what an ended
- * thread held.
+ * Leases: a task is the holder of the leases that its steps take from a pool, or get from a cen_pool_take_async that a
+ * step started, whichever worker runs the step. When the task ends, the leases that it still holds go the way of the
+ * pool's options.on_holder_end, like those of a thread that ended.
  *
- * Threads: everything may be called from any thread, and from within tasks, but for
- * what belongs to the running step: see each. Workers block all signals.
+ * Threads: every function may be called from any thread, and from within tasks. cen_task_done, cen_task_fail,
+ * cen_task_yield, cen_task_wait and cen_task_check_stop are for the running step of their task. Workers block all
+ * signals.
+ * Fork: see options.on_fork.
  */
 #ifndef CENOTE_CREW_H
 #define CENOTE_CREW_H
@@ -81,34 +81,35 @@ typedef struct cen_task cen_task;
 
 /* ---- Tasks ------------------------------------------------------------------------ */
 
-/* What a step answers; made by the functions below. */
+/* How a task continues after a step. cen_task_done, cen_task_fail, cen_task_yield and cen_task_wait return it. */
 typedef enum cen_next {
     CEN_NEXT_OVER = 1, /* the task is over */
-    CEN_NEXT_AGAIN,    /* the next step comes after what its worker has queued */
-    CEN_NEXT_WAIT,     /* ... when a future is done */
+    CEN_NEXT_AGAIN,    /* the next step runs after the tasks that its worker has queued */
+    CEN_NEXT_WAIT,     /* the next step runs when a future is done */
 } cen_next;
 
-/* One step of a task. It may block, but see cen_blocking_begin; it must not leave
- * by longjmp. One that ends its thread, by pthread_exit or, if it has enabled that itself,
- * by being cancelled, ends its task with MISUSE, and the worker is replaced. No hook of a
- * context, observer or inline `done` may do so. */
+/* One step of a task. It may block; see cen_blocking_begin. It must not leave by longjmp.
+ *
+ * A step may end its thread by pthread_exit, or by cancellation if it has enabled cancellation itself. Then its task
+ * ends with MISUSE, and the worker is replaced. The hooks of a context, observers and inline `done` callbacks must not
+ * end the thread. */
 typedef cen_next (*cen_step)(cen_task *task);
 
 /* The first member of the program's own struct. */
 struct cen_task {
-    cen_future future; /* done when the task is over; error and user are the program's */
-    /* cenote's, used in every step */
+    cen_future future; /* done when the task is over; the program may set its error and user */
+    /* private, used in every step */
     cen_job job_;
     cen_step step_;
     CEN_ATOMIC_(uint32_t) state_;
     uint32_t marks_;
-    /* the program's, set after init and before it is submitted */
-    /* what watchdog and reports call it; a literal, or as long-lived as the crew; NULL: "a task" */
-    const char *name;
-    cen_deadline deadline; /* not begun by then, it never is, and fails with TIMEOUT; begun, it is asked to end;
-                            * CEN_DEFAULT: none */
-    uint64_t note[3];      /* an observer's; zero after init */
-    /* cenote's */
+    /* set by the program, after init and before submit */
+    const char *name; /* for the watchdog and reports; a literal, or valid as long as the crew; NULL: "a task" */
+    /* A task that has not begun by then never begins, and fails with TIMEOUT. A task that has begun is asked to end
+     * (see cen_task_check_stop). CEN_DEFAULT: no deadline. */
+    cen_deadline deadline;
+    uint64_t note[3]; /* for an observer; zero after init */
+    /* private */
     void *core_;
     CEN_ATOMIC_(uint32_t) place_;
     uint32_t unused_;
@@ -126,95 +127,143 @@ struct cen_task {
     void *link_[2];
 };
 
-/* Makes a task ready for its first use, or, once it is over, for another. */
+/* Initialize a task: before its first use, and again before each further use, once it is over. */
 CEN_API void cen_task_init(cen_task *task, cen_step first);
 
-/* Hands the task over. From outside it goes to a queue that all workers take
- * from; from within a task of the same crew, to the worker's own, from which idle
- * workers steal. Never waits for anything but other submits, and allocates nothing.
- * Errors, after which the task is the caller's: INVALID (NULL, or no step), CLOSED
- * (the crew was stopped: to drop; or to drain, and this is not within one of its tasks), MISUSE (it was
- * submitted before and is not over, or was not made ready again), SYSTEM (it has a deadline, and no
- * thread could be had that keeps time), FORKED, and in a child that
- * makes the crew anew NO_MEMORY, SYSTEM. The text of the error says which, and the crew's name. */
+/* Submit a task. A task that is submitted from outside goes to a queue that all workers take from. A task that is
+ * submitted within a task of the same crew goes to the worker's own queue, from which idle workers steal.
+ *
+ * Ownership: with OK the task belongs to the library until its future is done. With any other status it is the
+ * caller's.
+ * Blocking: waits for nothing but other submits in progress. Allocates nothing.
+ * Errors: the text of the error names the crew and the reason.
+ * Returns:
+ *   OK
+ *   INVALID    crew or task is NULL, or the task has no first step
+ *   CLOSED     the crew was stopped with CEN_STOP_DROP; or with CEN_STOP_DRAIN, and the call is not made within one of
+ *              its tasks
+ *   MISUSE     the task was submitted before and is not over, or was not initialized again
+ *   SYSTEM     the task has a deadline, and the thread that keeps time could not be started
+ *   FORKED     the crew belongs to the parent process (options.on_fork)
+ *   NO_MEMORY  out of memory for the crew of a forked child (CEN_FORK_RENEW)
+ */
 CEN_API cen_status cen_crew_submit(cen_crew *crew, cen_task *task, cen_error *error);
 
-/* The same for many at once: all, or none, after an error. They are cheaper together. */
+/* Submit several tasks at once: all of them, or none if one cannot be submitted. Cheaper than one by one.
+ *
+ * Errors: the text of the error says which task cannot be submitted.
+ * Returns:
+ *   OK       all are submitted; or count is 0
+ *   INVALID  crew or tasks is NULL, or a task is NULL or has no first step
+ *   MISUSE   a task is in use, was not initialized again, or is in the array twice
+ *   others   as cen_crew_submit
+ */
 CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], size_t count, cen_error *error);
 
-/* Runs a function as a task of one step that cenote allocates. `result`, if it is
- * not NULL, is promised, and done with what the function returned; it may be cancelled
- * at any time, and the function is not called if it has not been by then.
- * Errors: as submit, and NO_MEMORY. */
+/* Run a function as a task of one step. The library allocates the task. `name` is the task's name; NULL: "a call".
+ *
+ * If `result` is not NULL, it is promised here, and is done with the value that the function returns. It may be
+ * cancelled at any time. The function is not called if the result was cancelled before the task begins.
+ * Returns:
+ *   OK
+ *   INVALID    crew or call is NULL
+ *   MISUSE     result was promised before, and not initialized again
+ *   NO_MEMORY  out of memory for the task
+ *   others     as cen_crew_submit
+ */
 CEN_API cen_status cen_crew_submit_function(cen_crew *crew, const char *name, void *(*call)(void *argument),
                                             void *argument, cen_future *result, cen_error *error);
 
-/* Takes a task back that has not begun. True: it never will; its future is
- * done with INTERRUPTED, as usual. False: it has begun, or is over: it is
- * asked to end, see cen_task_check_stop. Exactly one of the two. The caller sees to it that
- * the task is there. (cen_future_cancel of its future does the same, but that the
- * future of a task that was taken back is never done. If it has begun, cancel
- * answers false, and the future is done when the task is over.) */
+/* Cancel a task. Return true if it had not begun: it never begins, and its future is done with INTERRUPTED. Return
+ * false if it has begun or is over: a task that has begun is asked to end (see cen_task_check_stop). Exactly one of the
+ * two happens. Also return false for NULL, for a task that was never submitted, and for a task of the parent process.
+ *
+ * The caller makes sure that the task exists during the call.
+ *
+ * cen_future_cancel of the task's future does the same, except that the future of a task that had not begun is never
+ * done. For a task that has begun it returns false, and the future is done when the task is over. */
 CEN_API bool cen_task_cancel(cen_task *task);
 
-/* ---- In a step: how it goes on. Each is for `return` ----------------------------------- */
+/* ---- How a step ends: it returns the result of one of these ------------------------------ */
 
-/* The task is over, and its future is done with the value, or with the error (whose
- * status must not be OK; NULL: DRIVER). */
+/* End the task. Its future is done with the value, or fails with the error. The error's status must not be OK. An error
+ * that is NULL, or whose status is OK, counts as DRIVER. */
 CEN_API cen_next cen_task_done(cen_task *task, void *value);
 CEN_API cen_next cen_task_fail(cen_task *task, const cen_error *error);
 
-/* What its worker has queued goes first, then comes `next`; what comes from outside has its turns in between. */
+/* Let the tasks run that the worker has queued, then run `next`. Tasks from outside get turns in between. A `next` of
+ * NULL ends the task with MISUSE. */
 CEN_API cen_next cen_task_yield(cen_task *task, cen_step next);
 
-/* `next` comes when the future is done, however that ended; at once if it is. The
- * task is its consumer until then: nobody else waits for it. If the task is asked
- * to end meanwhile, or was and has not heard of it by cen_task_check_stop, it goes on early, once, if
- * the future can be cancelled: then that is given up, and never done. A stop that drops may end the task here, and `next`
- * never runs: see cen_crew_stop. A future
- * that has another consumer, or that nobody promised, ends the task with MISUSE. */
+/* Suspend the task until the future is done, whatever its status, then run `next`. If the future is done already,
+ * `next` runs at once. Until then the task is the future's consumer: nothing else may wait for it.
+ *
+ * If the task is asked to end while it is suspended, it continues early, once, if the future can be cancelled. The
+ * future is then cancelled and is never done. The same happens if the task was asked before the wait and did not learn
+ * of it from cen_task_check_stop. A stop that drops may end the task here; `next` then never runs. See cen_crew_stop.
+ *
+ * The task ends with MISUSE if the future is NULL, was never promised, has another consumer or is the task's own, or if
+ * `next` is NULL. */
 CEN_API cen_next cen_task_wait(cen_task *task, cen_future *future, cen_step next);
 
-/* Whether the task should come to its end: OK: no. INTERRUPTED: it was cancelled;
- * TIMEOUT: its deadline has passed; CLOSED: the crew is being stopped. The step
- * decides what it leaves undone. After CLOSED the task may still wait, for a rollback say: the stop does not drop it. */
+/* Check whether the task was asked to end. The step decides which work it leaves undone. After CLOSED the task may
+ * still wait, for a rollback for example: the stop does not drop it.
+ * Returns:
+ *   OK           the task may continue; a stop to drain asks no task to end
+ *   INTERRUPTED  the task was cancelled
+ *   TIMEOUT      the task's deadline has passed
+ *   CLOSED       the crew is being stopped with CEN_STOP_DROP
+ */
 CEN_API cen_status cen_task_check_stop(const cen_task *task);
 
 /* ---- On a worker ---------------------------------------------------------------------- */
 
-/* Waits until the future is done, like cen_future_wait; a worker runs other
- * tasks meanwhile, on top of the one that waits: whatever it holds, a mutex say, they
- * find held. So it does not if the task holds an attached lease of a pool, in a section that
- * blocks or an inline job, or when half of the stack is used: then it blocks, and the crew may
- * have another worker meanwhile. If the future is that of a task which has not begun, that one is run first.
- * Elsewhere it is cen_future_wait, after a short spin. CEN_DEFAULT: 30 seconds. Errors: as there. */
+/* Wait until the future is done, as cen_future_wait does. A worker runs other tasks meanwhile, on top of the waiting
+ * one: what the waiting task holds, such as a mutex, stays held while they run. If the future is that of a task of the
+ * crew that has not begun, this task runs first.
+ *
+ * In these cases the worker blocks instead, and the crew may run another worker meanwhile:
+ *   - the task holds an attached lease of a pool
+ *   - the call is made in a section that blocks, in an inline job, or in a job that was posted to the crew
+ *   - more than 128 tasks run on top of each other, or half of the stack is used
+ * On other threads the call is cen_future_wait after a short spin.
+ *
+ * Blocking: until the deadline (CEN_DEFAULT: 30 s).
+ * Returns:
+ *   OK      the future is done; future->status says how
+ *   FORKED  a task that ran meanwhile has forked, and this is the child
+ *   others  as cen_future_wait
+ */
 CEN_API cen_status cen_await(cen_future *future, cen_deadline deadline);
 
-/* Around what blocks without using the processor: the crew runs as many others
- * meanwhile as it has workers, up to its max, so that tasks that only compute do not wait. May
- * nest; not on a worker they do nothing. What a step leaves open is closed at its end. */
+/* Mark the beginning and the end of a section that blocks without using the processor. Workers in such a section do not
+ * count: the crew runs as many others meanwhile as it has workers, up to options.max threads, so that tasks that
+ * compute do not wait. Sections may nest. A section that a step leaves open ends with the step. On other threads
+ * nothing happens. */
 CEN_API void cen_blocking_begin(void);
 CEN_API void cen_blocking_end(void);
 
-/* The task that runs on this thread, its crew, and the number of its worker, from 0
- * to max - 1; NULL and UINT32_MAX elsewhere. */
+/* Return the task that runs on this thread, the crew of this worker, and the number of this worker, from 0 to max - 1.
+ * Return NULL, NULL and UINT32_MAX elsewhere. */
 CEN_API cen_task *cen_task_current(void);
 CEN_API cen_crew *cen_crew_current(void);
 CEN_API uint32_t cen_worker_current(void);
 
-/* The context of this worker, for the step that runs: another step may run on
- * another worker, whose context is another. Debug builds of the program, those
- * without NDEBUG, abort with a sentence that names the task if it is used after the step in
- * which it was got. */
+/* The context of the worker that runs the current step. The next step may run on another worker, which has another
+ * context: call cen_context_current again in each step. Programs that are compiled without NDEBUG abort if a context is
+ * used after the step that called cen_context_current; the message names the task. */
 typedef struct cen_context {
     void *data_;
     uint64_t step_;
 } cen_context;
 
-/* Its data is NULL if the crew has none, or elsewhere. */
+/* Return the context of this worker. Its data is NULL if the crew has no contexts, and on other threads. */
 CEN_API cen_context cen_context_current(void);
+
+/* Abort if the context is from another step. */
 CEN_API void cen_context_check(const cen_context *context);
 
+/* Return the data of a context: what cen_context_type.create made. Without NDEBUG the context is checked first. */
 static inline void *cen_context_data(cen_context context)
 {
 #ifndef NDEBUG
@@ -225,27 +274,28 @@ static inline void *cen_context_data(cen_context context)
 
 /* ---- The crew ----------------------------------------------------------------------------- */
 
-/* What each worker has for itself. All are called on the worker's own thread,
- * and never for one context at once; any may be NULL. */
+/* A context: data of one worker, such as counters or a connection. All functions are called on the worker's own thread,
+ * and never concurrently for one context. Any of them may be NULL. */
 typedef struct cen_context_type {
-    /* Makes it, before the worker runs anything. Not OK: the worker is not there;
-     * cen_crew_new fails with it, later it is tried again when a worker is needed. */
+    /* Creates the context, before the worker runs anything. With any status but OK the worker does not start.
+     * cen_crew_new then fails with that status; later, the crew tries again when it needs a worker. */
     cen_status (*create)(void *argument, uint32_t worker, void **out, cen_error *error);
-    void (*destroy)(void *argument, void *data); /* when the worker ends, however that is; after a last tick */
-    void (*on_tick)(void *argument, void *data); /* every tick_ns, busy or idle, and when it ends; between two steps */
-    void (*before_pause)(void *argument, void *data); /* it found nothing to do and is about to sleep */
-    void (*after_resume)(void *argument, void *data); /* it is awake again */
+    void (*destroy)(void *argument, void *data); /* when the worker ends, for whatever reason; after a last on_tick */
+    void (*on_tick)(void *argument, void *data); /* every tick_ns, busy or idle, between two steps; and at the end */
+    void (*before_pause)(void *argument, void *data); /* the worker found no work and is about to sleep */
+    void (*after_resume)(void *argument, void *data); /* the worker is awake again */
     void *argument;
 } cen_context_type;
 
-/* What is told of each task of a crew, on the thread where it happens; any may be NULL.
- * They must be short, and submit nothing to the same crew. task->note is theirs. */
+/* Callbacks for the tasks of a crew, called on the thread where the event occurs. Any of them may be NULL. They must be
+ * short, and must not submit to the same crew. task->note is theirs to use. */
 typedef struct cen_observer {
     void (*began)(void *argument, cen_task *task);                 /* before each step */
-    void (*paused)(void *argument, cen_task *task, cen_next next); /* after each step but the last */
-    void (*resumed)(void *argument, cen_task *task);               /* it waited, and is queued again */
-    /* After the last step; instead of the first, if the task was cancelled, too late or dropped; or while it was suspended,
-     * if a stop dropped it. `status` is how it ended. The last that is told, before its future is. */
+    void (*paused)(void *argument, cen_task *task, cen_next next); /* after each step except the last */
+    void (*resumed)(void *argument, cen_task *task);               /* the task has waited, and is queued again */
+    /* After the last step. For a task that was cancelled, timed out or dropped before it began: instead of the first
+     * step. For a task that a stop dropped while it was suspended: then. `status` is how the task ended; `begun` says
+     * whether it had begun. This is the last callback for the task, and comes before its future is done. */
     void (*over)(void *argument, cen_task *task, cen_status status, bool begun);
     void *argument;
 } cen_observer;
@@ -255,114 +305,149 @@ typedef struct cen_crew_options {
     size_t size;      /* sizeof(cen_crew_options), set by the macro */
     const char *name; /* copied; the threads' names begin with it; default "crew" */
 
-    uint32_t workers; /* that run at a time; default: as many as there are processors */
-    uint32_t min;     /* threads that stay without work; default: workers */
-    /* threads at most, those that are blocked included; default: workers + 64, at least 4 * workers */
+    uint32_t workers; /* workers that run at a time, blocked ones excepted; default: the number of processors */
+    uint32_t min;     /* threads that stay without work, at most workers; default: workers */
+    /* maximum number of threads, blocked ones included; at least workers, at most CEN_CREW_MAX; default: workers + 64
+     * or 4 * workers, whichever is more */
     uint32_t max;
-    /* how long a thread beyond min stays without work; default 10 s, CEN_OFF: for ever, CEN_NONE: it
-                        * ends at once */
+    /* idle timeout of a thread beyond min; default 10 s, CEN_OFF: it never ends, CEN_NONE: it ends at once */
     int64_t idle_timeout_ns;
 
-    size_t stack_size;    /* of a thread; default: the system's */
-    const uint32_t *cpus; /* copied: the worker of number n runs on cpus[n % cpu_count] only; default: anywhere */
+    size_t stack_size;    /* of a worker's thread, in bytes; default: the system's */
+    const uint32_t *cpus; /* copied; worker n runs only on cpus[n % cpu_count]; default: on any processor */
     size_t cpu_count;
 
     cen_context_type context;
-    int64_t tick_ns; /* default 1 s, if there is an on_tick */
+    int64_t tick_ns; /* interval of context.on_tick, which it needs; default 1 s; missed ticks count as one */
     cen_observer observer;
 
-    /* A step that runs for longer is reported, once; default: none is. It is noticed at
-     * half that time late at most. */
+    /* A step that runs for longer is reported once, at most half of this time late. Default: no step is reported. */
     int64_t slow_ns;
-    /* `text` is a whole sentence; `task` its name, `thread` the worker's, `ns` for how long
-     * by then. On a thread of the runtime. NULL: the text goes to stderr. */
+    /* Called for each report, on a thread of the runtime. `text` is a complete sentence, `task` the task's name,
+     * `thread` the worker's name, `ns` for how long the step has run by then. Needs slow_ns. NULL: the text goes to
+     * stderr. */
     void (*slow)(void *argument, const char *text, const char *task, const char *thread, int64_t ns);
     void *argument; /* of slow */
 
-    /* RENEW: the child's crew has workers of its own and no task; the parent's tasks are the
-     * parent's, and their futures are never done in the child. */
+    /* Default CEN_FORK_REFUSE: in the child calls return FORKED. CEN_FORK_RENEW: the child's crew has workers of
+     * its own and no tasks. The tasks from before the fork stay the parent's; their futures are never done in the
+     * child. */
     cen_fork_policy on_fork;
 
-    cen_runtime *runtime;           /* keeps its time, with threads; default the process' own */
+    cen_runtime *runtime;           /* keeps time; must have threads; default the process' own */
     const cen_allocator *allocator; /* default malloc */
 
-    bool without_actions; /* whoever watches the process (component.h) cannot resize it */
+    bool without_actions; /* tools that watch the process (component.h) cannot resize the crew */
 } cen_crew_options;
 
+/* Options with the given fields: CEN_CREW_OPTIONS(.name = "orders", .workers = 4). All others are zero. */
 #define CEN_CREW_OPTIONS(...) CEN_OPTIONS_(cen_crew_options, __VA_ARGS__)
 
+/* The maximum number of threads of a crew. */
 #define CEN_CREW_MAX 4096
 
-/* Starts `min` workers; the others come with the work. Errors: INVALID (the text names the field),
- * NO_MEMORY, SYSTEM, FORKED, and what the context's create answered: then nothing is left. */
+/* Create a crew and start `min` workers. Further workers start when there is work for them. With any status but OK
+ * nothing is left behind.
+ *
+ * Blocking: until the first workers have their contexts.
+ * Returns:
+ *   OK
+ *   INVALID    out is NULL, or an option is invalid; the text names it
+ *   NO_MEMORY
+ *   SYSTEM     a thread could not be started
+ *   FORKED     options.runtime belongs to the parent process
+ *   others     as options.context.create
+ */
 CEN_API cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out, cen_error *error);
 
-/* Runs as many at a time from now on. More are there at once; a worker that is too
- * many finishes its step first, leaves what it had to the others, and ends. `min` goes down
- * along, and up again. Errors: INVALID (0, or more than max), CLOSED, FORKED. */
+/* Change the number of workers. Additional ones are available at once. A surplus worker finishes its step, leaves its
+ * queued tasks to the others, and ends. `min` is lowered with the number of workers, and raised again with it.
+ * Returns:
+ *   OK
+ *   INVALID  crew is NULL, or workers is 0 or more than options.max
+ *   CLOSED   the crew was stopped
+ *   others   FORKED and NO_MEMORY, as cen_crew_submit
+ */
 CEN_API cen_status cen_crew_resize(cen_crew *crew, uint32_t workers, cen_error *error);
 
-/* A job that is posted here runs on a worker. Since it cannot be refused it runs
- * whether the crew is stopped or not; after its end, and in a forked child that has no
- * crew, on the process' own runtime. */
+/* Return the crew as an executor. Jobs that are posted to it run on a worker. A job cannot be refused, so it runs even
+ * if the crew has been stopped. Jobs that are posted after the end of the crew, or in a forked child that has no crew,
+ * run on the process' own runtime. NULL for NULL. */
 CEN_API cen_executor *cen_crew_executor(cen_crew *crew);
 
-/* How a stop went. */
+/* The result of a stop. */
 typedef struct cen_crew_report {
     size_t size;       /* sizeof(cen_crew_report), set by CEN_SIZED */
-    uint64_t finished; /* tasks that came to their end since stop was called first */
+    uint64_t finished; /* tasks that ended since stop was called first, except those dropped */
     uint64_t dropped;  /* tasks that ended with CLOSED: they had not begun, or were suspended */
-    uint64_t running;  /* are left: in a step, or queued for the next ... */
-    uint64_t waiting;  /* ... waiting for a future ... */
-    uint64_t queued;   /* ... or not begun */
+    uint64_t running;  /* tasks that are left: in a step */
+    uint64_t waiting;  /* tasks that are left: waiting for a future */
+    uint64_t queued;   /* tasks that are left: queued, for their first or their next step */
 } cen_crew_report;
 
-/* Stop a crew and wait until all tasks and workers have ended. Submits from outside fail with CLOSED from now on.
+/* Stop a crew and wait until all tasks and workers have ended. From now on submits from outside fail with CLOSED.
  *
  * CEN_STOP_DRAIN runs all tasks to their end, and the tasks that they submit.
  *
  * CEN_STOP_DROP ends each task as soon as it can be ended. All submits fail with CLOSED.
  *   - A queued task that has not begun ends with CLOSED.
- *   - A suspended task ends with CLOSED if the future it waits for can be cancelled. That future is cancelled, and the next
- *     step never runs. Leases that the task holds go the way of on_holder_end. Other resources are the program's:
+ *   - A suspended task ends with CLOSED if the future it waits for can be cancelled. That future is cancelled, and the
+ *     next step never runs. Leases that the task holds go the way of on_holder_end. Other resources are the program's:
  *     release them in the `done` of the task's future.
- *   - A suspended task whose future cannot be cancelled goes on when that future is done. So does a task that waits for a
- *     task of the same crew. A task that waits for a group goes on at once; the members stay pending.
- *   - A task in a step is asked to end: cen_task_check_stop returns CLOSED. A task that then calls cen_task_wait and has not
- *     called cen_task_check_stop since the stop is dropped as a suspended one.
+ *   - A suspended task whose future cannot be cancelled continues when that future is done. So does a task that waits
+ *     for a task of the same crew. A task that waits for a group continues at once; the members stay pending.
+ *   - A task in a step is asked to end: cen_task_check_stop returns CLOSED. A task that then calls cen_task_wait and
+ *     has not called cen_task_check_stop since the stop is dropped like a suspended one.
  *
  * When the deadline passes, a drain becomes a drop, and the call returns TIMEOUT. Call it again to wait for the rest.
- * CEN_DEFAULT: 30 seconds. From within a task of the crew it waits for all other tasks, as cen_await does, and the workers
- * end later. `report` may be NULL. Errors: TIMEOUT, INVALID, FORKED. */
+ * From within a task of the crew it waits for all other tasks, as cen_await does, and the workers end later.
+ *
+ * Blocking: until the deadline (CEN_DEFAULT: 30 s).
+ * Returns:
+ *   OK       all tasks have ended; *report, if not NULL, is filled in
+ *   TIMEOUT  the deadline passed first; *report and the text of the error say what is left
+ *   INVALID  crew is NULL, `how` is neither of the two, or the size of the report is not set
+ *   FORKED   the crew belongs to the parent process
+ */
 CEN_API cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report,
                                  cen_error *error);
 
-/* Waits for the workers' last instructions and gives the memory back; in a forked child, just
- * gives it back. NULL is allowed. Errors: BUSY (it has not been stopped, or something is left), MISUSE (from
- * within one of its tasks): nothing changes. No other call may be in progress or come later. */
+/* Free a stopped crew. Waits for the last instructions of its threads. In a forked child it only frees the memory. NULL
+ * is allowed. No other call may be in progress or follow. With any status but OK nothing changes.
+ * Returns:
+ *   OK
+ *   BUSY    the crew has not been stopped, or tasks or workers are left
+ *   MISUSE  called on one of its workers
+ */
 CEN_API cen_status cen_crew_free(cen_crew *crew);
 
-/* ---- A look at it --------------------------------------------------------------------------- */
+/* ---- Stats ---------------------------------------------------------------------------------- */
 
+/* Stats of a crew. */
 typedef struct cen_crew_stats {
     size_t size;                  /* sizeof(cen_crew_stats), set by CEN_SIZED */
-    uint64_t submitted, finished; /* tasks; finished includes those that were cancelled, too late or dropped */
-    uint64_t queued;              /* not begun, or ready for their next step */
-    uint64_t running;             /* in a step, or below one that runs while it awaits something */
-    uint64_t waiting;             /* for a future */
-    uint64_t steps;               /* that were run */
+    uint64_t submitted, finished; /* tasks, ever; finished includes those that were cancelled, timed out or dropped */
+    uint64_t queued;              /* tasks that have not begun, or are ready for their next step */
+    uint64_t running;             /* tasks in a step, including those below another that runs during their cen_await */
+    uint64_t waiting;             /* tasks that wait for a future */
+    uint64_t steps;               /* steps that have begun */
     uint64_t stolen;              /* steps that a worker took from another's queue */
-    uint64_t slow;                /* reported by the watchdog */
+    uint64_t slow;                /* steps that the watchdog reported */
     uint64_t lost;                /* threads that a task ended */
-    uint32_t workers;             /* as set */
-    uint32_t threads;             /* that are there */
-    uint32_t idle;                /* of these, asleep */
-    uint32_t blocked;             /* of these, in a section that blocks */
+    uint32_t workers;             /* as set by options.workers or cen_crew_resize */
+    uint32_t threads;             /* that exist */
+    uint32_t idle;                /* threads that sleep */
+    uint32_t blocked;             /* threads in a section that blocks */
     bool is_stopped;
 } cen_crew_stats;
 
-/* Each number was true during the call, and submitted is finished, queued, running and waiting
- * together if nothing happens meanwhile. Errors: INVALID, FORKED. */
+/* Get the crew's numbers. Each was true during the call. If nothing happens meanwhile,
+ * submitted = finished + queued + running + waiting.
+ * Returns:
+ *   OK
+ *   INVALID  crew or out is NULL, or the size of *out is not set
+ *   others   FORKED and NO_MEMORY, as cen_crew_submit
+ */
 CEN_API cen_status cen_crew_stats_get(cen_crew *crew, cen_crew_stats *out);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pools of HTTP clients: curl's easy handles, each with its own connection to one server that it keeps. libcenote-curl.
+ * A driver for pools of HTTP clients: easy handles of curl, each with its connection. Part of libcenote-curl.
  *
  *     cen_pool_options options = CEN_POOL_OPTIONS(.name = "search", .driver = cen_curl("http://127.0.0.1:8080"), .max = 8);
  *     cen_pool_new(&options, &pool, &error);
@@ -14,15 +14,15 @@
  *         CURLcode code = curl_easy_perform(curl);
  *     }
  *
- * Opening makes the connection, by one small request, so that a server that is absent or full, and credentials that are wrong,
- * are noticed there. When a handle is given back its options are put back to what they were when it was lent, cookies are
- * forgotten, and the connection stays. No two handles share anything, so that no lock of curl is ever waited for.
+ * Opening a handle connects it by one small request. So the opening fails if the server is absent or full, or if the
+ * credentials are wrong. When a handle is given back, its options are restored, cookies are dropped, and the connection
+ * stays open. Handles share nothing, so that none waits for a lock of curl.
  *
- * For many requests at once over few connections, by HTTP/2: http.h.
+ * For many requests at once over few HTTP/2 connections: http.h.
  *
- * Threads: a handle is used by whoever holds it, one at a time. It is given back when it is in no multi handle and no transfer.
- * Fork: with CEN_FORK_RENEW a child closes its copies of the sockets, says nothing to the server, and makes handles of its
- * own.
+ * Threads: a handle is used by its holder alone. Give it back only when it is in no multi handle and no transfer.
+ * Fork: with CEN_FORK_RENEW a child closes its copies of the sockets, sends nothing to the server, and opens handles of
+ * its own.
  */
 #ifndef CENOTE_CURL_H
 #define CENOTE_CURL_H
@@ -41,60 +41,61 @@
 extern "C" {
 #endif
 
-/* How requests are made. */
+/* The version of HTTP. */
 typedef enum cen_curl_version {
-    CEN_CURL_VERSION_ANY = 0, /* what the server speaks: HTTP/2 if it offers that over TLS, else HTTP/1.1 */
+    CEN_CURL_VERSION_ANY = 0, /* HTTP/2 if the server offers it over TLS, else HTTP/1.1 */
     CEN_CURL_VERSION_1_1,
-    /* HTTP/2: over TLS if it is agreed upon there, and else without asking ("prior knowledge"), with
-     * only_open_connects, and not with CEN_CURL_COLD */
+    /* HTTP/2. Over TLS it is negotiated. Without TLS it is assumed ("prior knowledge"), which implies
+     * only_open_connects and excludes CEN_CURL_COLD. */
     CEN_CURL_VERSION_2,
 } cen_curl_version;
 
-/* By which request a connection is made, and whether the server is well: any answer will do but 401, 403, 407 (the credentials
- * are wrong), 429, 503 (it is full) and, but for 501, what else begins with 5. */
+/* The warm-up request, which makes a connection and checks the server. Any response passes except 401, 403, 407 (wrong
+ * credentials), 429, 503 (the server is full) and any other 5xx but 501. */
 typedef enum cen_curl_warm {
     CEN_CURL_WARM_HEAD = 0,
     CEN_CURL_WARM_OPTIONS,
     CEN_CURL_WARM_GET,
-    CEN_CURL_COLD, /* none: the first use makes the connection, and finds out */
+    CEN_CURL_COLD, /* none: the first use connects, and meets the errors */
 } cen_curl_warm;
 
-/* How an idle handle is tested. */
+/* The health check of an idle handle. */
 typedef enum cen_curl_test {
-    /* one system call: has the server ended the connection? By a request if that cannot be told */
+    /* one system call finds out whether the server has closed the connection; a request if that is not conclusive */
     CEN_CURL_TEST_SOCKET = 0,
-    CEN_CURL_TEST_REQUEST, /* the request that warms */
+    CEN_CURL_TEST_REQUEST, /* the warm-up request */
 } cen_curl_test;
 
-/* Who asks. Empty texts: nobody in particular. */
+/* Credentials. All texts empty: none. */
 typedef struct cen_curl_credentials {
     char user[256], password[1024]; /* either these, ... */
     char bearer[4096];              /* ... or a token */
 } cen_curl_credentials;
 
-/* Zero means default in every field. Fields are only ever appended. All is copied before cen_pool_new returns. */
+/* Zero means the default in every field. Fields are only ever appended. cen_pool_new copies all that the fields point
+ * to, except `argument`. */
 typedef struct cen_curl_options {
     size_t size; /* sizeof(cen_curl_options), set by the macro */
-    /* "http://host:port" or "https://..."; a path is put before all others; required. A / in a password is written %2F, and an @
-     * in a path %40. */
+    /* Required: "http://host:port" or "https://...". A path in it precedes the path of every request. Write a / in a
+     * password as %2F, and an @ in a path as %40. */
     const char *url;
 
-    int64_t connect_timeout_ns; /* of an opening, all of it; default 5 s */
-    int64_t total_timeout_ns;   /* of the program's own transfers, if it sets none; default 30 s, CEN_OFF: none */
-    int64_t test_timeout_ns;    /* of the driver's test; default 2 s */
-    int64_t reset_timeout_ns;   /* of making the connection anew that a use has lost; default 2 s */
+    int64_t connect_timeout_ns; /* of an opening, warm-up request included; default 5 s */
+    int64_t total_timeout_ns;   /* of a transfer, unless the program sets one; default 30 s, CEN_OFF: no limit */
+    int64_t test_timeout_ns;    /* of a health check by a request; default 2 s */
+    int64_t reset_timeout_ns;   /* of reconnecting a handle whose connection was lost in use; default 2 s */
 
     cen_curl_version version;
-    const char *const *headers; /* "Name: value", of every request; ends with NULL */
+    const char *const *headers; /* "Name: value", sent with every request; ends with NULL */
     const char *user_agent;     /* default "cenote" */
-    const char *proxy;          /* as curl's CURLOPT_PROXY; default none, whatever the environment says */
+    const char *proxy;          /* as for CURLOPT_PROXY; default none, also if the environment names one */
 
-    const char *ca_file, *ca_path; /* whom to trust; default as curl was built */
-    const char *certificate, *key; /* the client's own, PEM files; default none */
-    bool insecure;                 /* the server may be anybody */
+    const char *ca_file, *ca_path; /* trusted authorities; default as curl was built */
+    const char *certificate, *key; /* of the client, PEM files; default none */
+    bool insecure;                 /* do not verify the server's certificate */
 
-    /* Fills in *out, which is empty, for each handle that is opened: so they may change. Not OK: the opening fails with
-     * it. On whatever thread opens; it may wait. Instead of a user and password in the URL. */
+    /* Fills in *out, which has the user and password of the URL, if any. Called at each opening, on the thread that
+     * opens, so that credentials may change. It may wait. Any status but OK fails the opening with that status. */
     cen_status (*credentials)(void *argument, cen_curl_credentials *out, cen_error *error);
     void *argument;
 
@@ -102,59 +103,94 @@ typedef struct cen_curl_options {
     const char *warm_path; /* default "/" */
     cen_curl_test test;
 
-    /* Only openings connect. A transfer whose connection is gone fails with LOST, and the pool makes another handle: so the server
-     * sees no attempt but the pool's, with its limits, back-off and breaker. Default: curl connects anew by itself, which
-     * saves a request that meets a server just ending an idle connection. Not with CEN_CURL_COLD. */
+    /* Only openings connect. A transfer whose connection is gone fails with LOST, and the pool opens another handle. So
+     * all attempts to connect are subject to the pool's limits, back-off and breaker. Default: curl reconnects by
+     * itself, which saves a request that meets a server just closing an idle connection. Not with CEN_CURL_COLD. */
     bool only_open_connects;
 } cen_curl_options;
 
+/* Options with the given fields set and all others zero. */
 #define CEN_CURL_OPTIONS(...) CEN_OPTIONS_(cen_curl_options, __VA_ARGS__)
 
-/* Drivers, for cen_pool_options. Nothing is copied before cen_pool_new is called: text and options must be there until it has
- * returned. cen_pool_new answers INVALID if they are wrong, and the text names what is.
- * Openings fail with TIMEOUT, FULL (429, 503), DOWN (nobody listens there, or its name has no address), NO_MEMORY and DRIVER;
- * error.code is curl's number, or, from 100 on, the server's status. */
+/* Return a driver for HTTP clients of a server, with default options or with the given ones. It always succeeds:
+ * cen_pool_new reports INVALID if something is wrong, and the text names the option. It reports SYSTEM if curl cannot
+ * be initialised. The string, or the options, must stay valid until cen_pool_new has returned.
+ *
+ * An opening fails with TIMEOUT, FULL (429, 503), DOWN (nobody listens there, or the name has no address), NO_MEMORY,
+ * DRIVER, INTERRUPTED (the process exits), or with what options.credentials returned. error->code is curl's number, or,
+ * from 100 on, the HTTP status of the server. */
 CEN_API cen_driver cen_curl(const char *url);
 CEN_API cen_driver cen_curl_with(const cen_curl_options *options);
 
-/* ---- With a handle of such a pool -------------------------------------------------------- */
+/* ---- For holders of a handle ------------------------------------------------------------- */
 
+/* The response to a GET. All zero before its first use, except max_body. */
 typedef struct cen_curl_response {
-    size_t max_body; /* bytes of the body, at most; set by the program; 0: 1 MiB */
-    long status;     /* 200, 404, ... */
-    char *body;      /* ends with a zero that size does not count; NULL only before */
+    size_t max_body; /* limit of the body in bytes, set by the program; 0: 1 MiB */
+    long status;     /* of HTTP: 200, 404, ... */
+    char *body;      /* ends with a zero that `size` does not count; NULL before the get */
     size_t size;
-    char type[96]; /* of the body, "application/json"; cut if it is longer; empty if the server does not say */
+    char type[96]; /* Content-Type, "application/json"; cut to this size; empty if there is none */
 } cen_curl_response;
 
-/* Gets a path, which begins with a slash. OK whatever the server answered: the response has its status. The handle's options
- * are afterwards those it was lent with.
- * Errors: TIMEOUT, FULL (the body is larger than `max_body`: the connection is closed), LOST (the connection ended), DOWN (there
- * was none, and nobody listens there), INTERRUPTED (the handle was taken away), NO_MEMORY, DRIVER (whatever else; error.code is
- * curl's), INVALID (NULL, or not a pool's handle). */
+/* Send a GET for a path, which begins with a slash, and wait for the response. Before and after it, the handle's
+ * options are those that it was lent with.
+ *
+ * Ownership: the body is the caller's. Free it with cen_curl_response_free.
+ * Blocking: until the response has come, at most options.total_timeout_ns.
+ * Returns:
+ *   OK           the response is filled in, whatever its HTTP status
+ *   TIMEOUT      the time limit passed first
+ *   FULL         the body is larger than max_body; the connection is closed
+ *   LOST         the connection ended
+ *   DOWN         there was no connection, and the server cannot be reached
+ *   INTERRUPTED  the handle was revoked
+ *   NO_MEMORY    out of memory
+ *   DRIVER       any other error of curl; error->code is its number
+ *   INVALID      an argument is NULL, the path has no slash, or the handle is not a pool's
+ */
 CEN_API cen_status cen_curl_get(CURL *handle, const char *path, cen_curl_response *response, cen_error *error);
 
-/* Gives the body back; it may be called again, and before a get. NULL is allowed. */
+/* Free the body. It may be called again, and before a get. NULL is allowed. */
 CEN_API void cen_curl_response_free(cen_curl_response *response);
 
-/* Sets the whole URL of a path, as the next transfer's. Errors: INVALID, NO_MEMORY. */
+/* Set the URL of the next transfer: the URL of the options, followed by the path, which begins with a slash.
+ *
+ * Returns:
+ *   OK         the URL is set
+ *   INVALID    an argument is NULL, the path has no slash, or the handle is not a pool's
+ *   NO_MEMORY  out of memory
+ */
 CEN_API cen_status cen_curl_path(CURL *handle, const char *path);
 
-/* What a transfer of the program's own has come to: the status for curl's code, as get has it, and the sentence. OK for
- * CURLE_OK. */
+/* Convert curl's code of a transfer that the program made itself into a status and a sentence.
+ *
+ * Returns:
+ *   OK           the code is CURLE_OK; *error is not written
+ *   INVALID      the handle is NULL or not a pool's
+ *   INTERRUPTED  the handle was revoked, or the program's progress function ended the transfer
+ *   others       as cen_curl_get
+ */
 CEN_API cen_status cen_curl_result(CURL *handle, CURLcode code, cen_error *error);
 
-/* The program's own progress function, until the handle is given back. The driver has one itself, by which a transfer is ended when
- * the handle is taken away; this one is called by it. One that is set by CURLOPT_XFERINFOFUNCTION takes its place: then a
- * transfer that is connecting notices later. Errors: INVALID. */
+/* Set the program's own progress function, until the handle is given back or passed to cen_curl_get. The driver has a
+ * progress function, which ends a transfer when the handle is revoked, and calls the program's. A function that is set
+ * by CURLOPT_XFERINFOFUNCTION replaces the driver's: then a transfer that is connecting notices a revocation later.
+ *
+ * Returns:
+ *   OK       the function is set
+ *   INVALID  the handle is NULL or not a pool's
+ */
 CEN_API cen_status cen_curl_progress(CURL *handle, curl_xferinfo_callback progress, void *argument);
 
 /* ---- Caveats --------------------------------------------------------------------------------
- * Of what the program sets, CURLOPT_OPENSOCKETFUNCTION takes the place of the driver's: then the pool does not know the sockets, an
- * interrupt takes up to a second, and the child of a fork keeps its copies. CURLOPT_PRIVATE is the program's.
- * A transfer to another server closes the connection to this one: a handle keeps one.
- * A handle that CEN_LEAK_RECLAIM takes away is never freed, since its holder may be using it, and neither are a parent's in a
- * child.
+ * A CURLOPT_OPENSOCKETFUNCTION that the program sets replaces the driver's. Then the pool does not know the sockets: an
+ * interrupt takes up to a second, and the child of a fork keeps its copies. CURLOPT_PRIVATE is free for the program.
+ *
+ * A transfer to another server closes the connection to this one, because a handle keeps one connection.
+ *
+ * The parent's handles are never freed in the child of a fork. A handle that CEN_LEAK_RECLAIM took away from its holder
+ * is freed only when it is given back, or with the pool.
  */
 
 #ifdef __cplusplus

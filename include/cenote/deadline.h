@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deadlines: until when a call may wait.
+ * Deadlines: how long a call may wait.
  *
  *     cen_queue_pop_until(queue, cen_in_ms(500), &element);
  *
@@ -12,16 +12,15 @@
  *                     is read only when that call has to wait
  *     cen_at(t)       the moment t on the clock of cen_clock()
  *
- * A relative deadline starts anew in every call that receives it. Pin it with
- * cen_deadline_fix before a loop of retries.
+ * A relative deadline starts again in every call that receives it. Fix it with cen_deadline_fix before a loop of
+ * retries.
  *
  * Options whose names end in _ns are nanoseconds. Write them with their unit:
  *
  *     .leak_after_ns = CEN_SECONDS(30), .max_barging_ns = CEN_US(500)
  *
- * Times are nanoseconds in an int64_t on the monotonic clock. Every
- * conversion saturates: a time too large to be written down becomes "never",
- * one in the past becomes "now"; nothing overflows.
+ * Times are nanoseconds in an int64_t on the monotonic clock. Every conversion saturates: a time that is too large
+ * becomes "never", and one in the past becomes "now". Nothing overflows.
  */
 #ifndef CENOTE_DEADLINE_H
 #define CENOTE_DEADLINE_H
@@ -31,8 +30,9 @@
 
 #include <cenote/status.h>
 
-/* Nanoseconds of a time in another unit: a whole number or a fraction, CEN_SECONDS(0.5). A constant gives a constant, for static
- * variables too. A time too large to be written down becomes INT64_MAX. In C the argument must be without side effects. */
+/* Convert a time to nanoseconds: CEN_US(n) and so on. n is a whole number or a fraction, CEN_SECONDS(0.5). A constant
+ * gives a constant, for static variables, too. A time that is too large becomes INT64_MAX. In C the argument must have
+ * no side effects. */
 #define CEN_US(n) CEN_TIME_(n, 1000)
 #define CEN_MS(n) CEN_TIME_(n, 1000000)
 #define CEN_SECONDS(n) CEN_TIME_(n, 1000000000)
@@ -62,66 +62,74 @@ extern "C" {
 #define CEN_DEADLINE_(value) ((cen_deadline){value})
 #endif
 
-/* A value to pass around; its field is cenote's business. Positive: a moment;
- * negative: a duration; the ends of the range: never and now. */
+/* A deadline: a value to pass around. Its field belongs to cenote. Positive: a moment; negative: a duration; the ends
+ * of the range: never and now. */
 typedef struct cen_deadline {
     int64_t ns_;
 } cen_deadline;
 
-/* In options, where zero is the default:
+/* Values of options besides the default, which is zero:
  *     CEN_OFF    no limit, or the mechanism is switched off (no back-off, no keepalive)
- *     CEN_NONE   none at all: nobody waits, nothing is kept, no time is given
- * An option for which one of them makes no sense refuses it, and the text names the other. docs/limits.md lists them. */
+ *     CEN_NONE   none at all: nothing waits, nothing is kept, no time is given
+ * An option for which one of them makes no sense refuses it, and the text names the other one. docs/limits.md lists
+ * them. */
 #define CEN_OFF (-1)
 #define CEN_NONE (-2)
 
+/* Deadlines: the default of the function; do not wait; wait without limit. */
 #define CEN_DEFAULT CEN_DEADLINE_(0)
 #define CEN_NOW CEN_DEADLINE_(INT64_MIN)
 #define CEN_NEVER CEN_DEADLINE_(INT64_MAX)
 
-/* For drivers, which have options of their own: whether a time is most likely a number of another unit, 1 to 99,999 ns. An option
- * whose default is a second or more, or no limit, refuses it. Options of back-off, overtaking and shedding take any time. */
+/* For drivers, which have options of their own: return true if a time was most likely meant in another unit, 1 to
+ * 99,999 ns. An option whose default is a second or more, or no limit, refuses such a time. Options of back-off,
+ * barging and load shedding take any time. */
 static inline bool cen_time_is_tiny(int64_t ns)
 {
     return ns > 0 && ns < 100000;
 }
 
-/* Why, after the name of such an option in an error's text; to be printed with the time, a long long. */
-#define CEN_TIME_IS_TINY "is %lld ns, and less than 100,000 ns is refused; CEN_MS(n) and CEN_SECONDS(n) give the unit"
+/* The reason, to follow the name of such an option in an error's text; a format for the time, a long long. */
+#define CEN_TIME_IS_TINY "must be at least 100,000 ns (got %lld ns); CEN_MS(n) and CEN_SECONDS(n) give the unit"
 
-/* The current moment on the monotonic clock. */
+/* Return the current moment on the monotonic clock, in nanoseconds. */
 CEN_API int64_t cen_clock(void);
 
+/* Return a relative deadline: n nanoseconds from the call that receives it. 0 or less is CEN_NOW. */
 static inline cen_deadline cen_in_ns(int64_t ns)
 {
     return CEN_DEADLINE_(ns <= 0 ? INT64_MIN : ns == INT64_MAX ? INT64_MAX : -ns);
 }
 
+/* Return a relative deadline in microseconds, as cen_in_ns does. */
 static inline cen_deadline cen_in_us(int64_t us)
 {
     return cen_in_ns(us > INT64_MAX / 1000 ? INT64_MAX : us <= 0 ? 0 : us * 1000);
 }
 
+/* Return a relative deadline in milliseconds, as cen_in_ns does. */
 static inline cen_deadline cen_in_ms(int64_t ms)
 {
     return cen_in_ns(ms > INT64_MAX / 1000000 ? INT64_MAX : ms <= 0 ? 0 : ms * 1000000);
 }
 
+/* Return a relative deadline in seconds, as cen_in_ns does. */
 static inline cen_deadline cen_in_s(int64_t s)
 {
     return cen_in_ns(s > INT64_MAX / 1000000000 ? INT64_MAX : s <= 0 ? 0 : s * 1000000000);
 }
 
+/* Return the deadline at a moment on the clock of cen_clock. 0 or less is CEN_NOW. */
 static inline cen_deadline cen_at(int64_t moment)
 {
     return CEN_DEADLINE_(moment <= 0 ? INT64_MIN : moment);
 }
 
-/* The same deadline with a relative time pinned to the present, so that it
- * does not start anew in the next call. Everything else is returned as is, CEN_DEFAULT too. */
+/* Return the deadline with a relative time fixed to the present, so that it does not start again in the next call. Any
+ * other deadline is returned as it is, CEN_DEFAULT, too. */
 CEN_API cen_deadline cen_deadline_fix(cen_deadline deadline);
 
-/* Parts of CEN_TIME_. What it does not use must not overflow either: compilers would say so. */
+/* Parts of CEN_TIME_. An operand that is not used must not overflow either: compilers would warn. */
 #define CEN_TIME_IS_BEYOND_(n, unit) ((n) >= 9223372036854775807.0 / (double)INT64_C(unit))
 #define CEN_TIME_WITHIN_(n, unit) \
     (CEN_TIME_IS_BEYOND_((double)(n), unit) || CEN_TIME_IS_BEYOND_(-(double)(n), unit) ? 0 : (n))

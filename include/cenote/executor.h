@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An executor: something that work can be posted to, and that runs it later.
+ * An executor: jobs are posted to it, and it runs them later.
  *
- * Inboxes, runtimes and actors are executors; so is whatever a program makes
- * itself, by putting a cen_executor with its own `post` first into a struct:
+ * Inboxes, runtimes, crews and actors are executors. A program makes its own executor with a struct whose first member
+ * is a cen_executor with a `post` of its own:
  *
  *     struct my_loop { cen_executor executor; cen_job *first; };
  *     static void post(cen_executor *executor, cen_job *job)
@@ -12,9 +12,8 @@
  *         keep(loop, job);     // by its `next`; the loop calls job->run(job) once, soon, with no lock held
  *     }
  *
- * A job is part of whatever it is for, so posting allocates nothing and cannot
- * fail. `post` itself never runs it: whoever posts may have more to do first. Once
- * run was entered, the executor touches the job no more.
+ * A job is part of the struct that it works for, so posting allocates nothing and cannot fail. `post` itself never runs
+ * the job, because its caller may have more to do first. Once `run` was entered, the executor does not touch the job.
  *
  * Threads: post may be called from any thread, and from within a job.
  */
@@ -30,21 +29,24 @@ extern "C" {
 #define CEN_ATOMIC_(type) _Atomic(type)
 #endif
 
+/* A job: a function that an executor calls once. A part of the struct that it works for. */
 typedef struct cen_job {
     void (*run)(struct cen_job *job);
     struct cen_job *next; /* the executor's, from post until run is entered */
 } cen_job;
 
+/* An executor: the first member of the struct that implements it. */
 typedef struct cen_executor {
     void (*post)(struct cen_executor *executor, cen_job *job);
 } cen_executor;
 
-/* Runs what is posted on the posting thread itself: at once if that thread is
- * not in a call of cenote, otherwise when the outermost such call has done all
- * else and holds no lock. What is posted from within such a job runs after it,
- * so the stack does not grow. A job that an inbox or a runtime runs is no call of
- * cenote, but the program's code. An inline job returns: it does not end its thread
- * nor leave by longjmp; a thread that is cancelled meanwhile ends afterwards. */
+/* Return the executor that runs jobs on the thread that posts them: at once if that thread is not in a call of the
+ * library, otherwise at the end of the outermost such call, with no lock held. A job that is posted from within such a
+ * job runs after it, so the stack does not grow. A job that an inbox or a runtime runs is the program's code and does
+ * not count as a call of the library.
+ *
+ * An inline job must return: it must not end its thread or leave by longjmp. A thread that is cancelled meanwhile ends
+ * after the job. */
 CEN_API cen_executor *cen_inline(void);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A future: something that will be done, once, with a value or an error.
+ * A future: the result of an operation that ends once, with a value or an error.
  *
- * The struct is the program's own, on a stack or in whatever it is for; nothing
- * is allocated. One side waits for it or is told, the other keeps a promise:
+ * The struct is the program's own, on a stack or in a larger struct. Nothing is allocated. The consumer waits for the
+ * result or has a callback called; the producer completes it through a promise:
  *
  *     cen_future future;
  *     cen_promise promise;
@@ -13,22 +13,25 @@
  *     cen_future_wait(&future, cen_in_s(1));       // on another
  *     use(future.value);
  *
- * Or without waiting: `done` is called once, on the executor that is named.
+ * Without waiting: the callback `done` is called once, on the given executor.
  *
  *     cen_future_then(&future, done, cen_inbox_executor(inbox));
  *
- * One consumer: a future is waited for, or has a `done`, or is asked now and then
- * whether it is done, or is a member of a group.
+ * Consumer: a future has one. It is a thread that waits, a `done` callback, a group, or code that calls
+ * cen_future_is_done now and then.
  *
- * Memory: from the moment it is promised until one of these, the struct is the
- * library's and must stay where it is: cancel said true; `done` was entered; wait
- * answered OK; is_done answered true, and it has no `done`; its group was left,
- * and it is done. Then it is the program's again, who may read status, code and
- * value, and use it once more after cen_future_init.
+ * Memory: once the future is promised, the struct belongs to the library and must stay in place until one of these:
+ *   - cen_future_cancel has returned true;
+ *   - `done` was entered;
+ *   - cen_future_wait has returned OK;
+ *   - cen_future_is_done has returned true, and the future has no `done`;
+ *   - its group was left, and the future is done.
+ * Then the struct is the program's again. The program may read status, code and value, and use the future again after
+ * cen_future_init.
  *
- * Threads: one thread consumes, and any thread, also the same, keeps the promise.
- * A `done` may run on another thread than the consumer's. If it lets go of the
- * struct, the program itself sees to it that nobody cancels it from then on.
+ * Threads: one thread consumes. Any thread completes the future, also the one that consumes. `done` may run on another
+ * thread than the consumer's. If `done` releases the struct, the program makes sure that no thread cancels the future
+ * from then on.
  */
 #ifndef CENOTE_FUTURE_H
 #define CENOTE_FUTURE_H
@@ -46,104 +49,139 @@
 extern "C" {
 #endif
 
+/* A future. Caller-owned. Initialize it with cen_future_init. */
 typedef struct cen_future {
-    /* how it ended, once it is done */
+    /* the result, once the future is done */
     cen_status status; /* OK, or why there is no value */
-    int code;          /* the driver's own number, or 0 */
+    int code;          /* the driver's own error number, or 0 */
     void *value;
-    /* the program's, set after init and before it is promised */
-    cen_error *error; /* the whole text of a failure goes there; NULL: nowhere */
-    void *user;       /* never touched */
-    /* cenote's */
+    /* set by the program, after init and before the future is promised */
+    cen_error *error; /* receives the full error if the future fails; NULL: not wanted */
+    void *user;       /* never touched by the library */
+    /* private */
     CEN_ATOMIC_(uint32_t) state_;
     uint32_t reserved_;
     cen_job job_;
     cen_executor *executor_;
     void (*done_)(struct cen_future *future);
-    bool (*withdraw_)(struct cen_future *future); /* whoever promised it gives up: true, and never touches it again */
+    bool (*withdraw_)(struct cen_future *future); /* true: the producer never touches the future again */
     void *source_;
 } cen_future;
 
+/* Initialize a future before its first use, and again before each further use. */
 CEN_API void cen_future_init(cen_future *future);
 
-/* Lets `done` be called once with the future, on that executor: soon, if it is
- * done already. Errors: INVALID (NULL), MISUSE (it has a consumer already): nothing changes. */
+/* Set the callback of a future: `done` is called once with the future, on that executor. If the future is done already,
+ * it is called soon. With any status but OK nothing changes.
+ * Returns:
+ *   OK
+ *   INVALID  future, done or executor is NULL
+ *   MISUSE   the future has a consumer already, or was cancelled
+ */
 CEN_API cen_status cen_future_then(cen_future *future, void (*done)(cen_future *future), cen_executor *executor);
 
-/* Whether it is done. Never waits. */
+/* Return true if the future is done. Never waits. */
 CEN_API bool cen_future_is_done(const cen_future *future);
 
-/* Waits until it is done. CEN_DEFAULT: 30 seconds. A thread that waits for
- * something of a manual runtime does not poll it meanwhile: another one must.
- * Errors: TIMEOUT (it is still pending), INVALID (NULL, or nobody ever promised it, or it was
- * cancelled), MISUSE (it has another consumer). OK says that it is done, and future->status how. */
+/* Wait until the future is done. A thread that waits for something of a manual runtime does not poll that runtime
+ * meanwhile: another thread must.
+ *
+ * Blocking: until the deadline (CEN_DEFAULT: 30 s).
+ * Returns:
+ *   OK       the future is done; future->status says how
+ *   TIMEOUT  the deadline passed first; the future is still pending
+ *   INVALID  future is NULL, was never promised, or was cancelled
+ *   MISUSE   the future has another consumer
+ */
 CEN_API cen_status cen_future_wait(cen_future *future, cen_deadline deadline);
 
-/* Wait as cen_future_wait does (CEN_DEFAULT: 30 seconds), or until the token is set (cenote/stop.h). A stopped wait leaves the
- * operation pending: the next wait continues it, and cen_future_cancel ends it. `stop` NULL: no token.
- * Returns: as cen_future_wait, and
+/* Wait as cen_future_wait does, or until the token is set (cenote/stop.h). A stopped wait leaves the operation pending:
+ * the next wait continues it, and cen_future_cancel ends it. `stop` NULL: no token.
+ *
+ * Blocking: until the deadline (CEN_DEFAULT: 30 s), or until the token is set.
+ * Returns:
  *   INTERRUPTED  the token is set, and the future is not done yet
- *   FORKED       the token belongs to the parent process */
+ *   FORKED       the token belongs to the parent process
+ *   others       as cen_future_wait
+ */
 CEN_API cen_status cen_future_wait_stoppable(cen_future *future, cen_deadline deadline, cen_stop_token *stop);
 
-/* Gives it up. True: it will never be done, and its `done` is never called; so
- * it says of one that nobody has promised, and of one that was given up before.
- * False: it is done, or will be in a moment, as if nothing had been asked; what
- * it brings is yours to deal with. (Also if a thread is just waiting for it, or it
- * is NULL.) Exactly one of the two. Never waits for whoever promised it to do its work. */
+/* Cancel a future. Return true if it will never be done: its `done` is never called. This holds for a future that was
+ * never promised, and for one that was cancelled before. Return false if the future is done or will be done, as if
+ * there had been no cancel: its result is the caller's to handle. Exactly one of the two happens.
+ *
+ * Also return false if future is NULL, if a thread waits for it, and if its operation cannot be cancelled.
+ *
+ * Blocking: never waits for the producer to do its work. */
 CEN_API bool cen_future_cancel(cen_future *future);
 
-/* ---- The other side ----------------------------------------------------------- */
+/* ---- The producer --------------------------------------------------------------- */
 
-/* Belongs to whoever keeps it, and must stay where it is until keep or fail returned,
- * or is_wanted said false. */
+/* A promise: the producer's side of a future. It belongs to the producer, and must stay in place until
+ * cen_promise_complete or cen_promise_fail has returned, or cen_promise_is_wanted has returned false. */
 typedef struct cen_promise {
     CEN_ATOMIC_(uintptr_t) future_;
 } cen_promise;
 
-/* Promises a future that was made ready. Errors: INVALID (NULL), MISUSE (it has been promised, or is done). */
+/* Promise an initialized future.
+ * Returns:
+ *   OK
+ *   INVALID  promise or future is NULL
+ *   MISUSE   the future was promised or cancelled before, and not initialized again
+ */
 CEN_API cen_status cen_promise_init(cen_promise *promise, cen_future *future);
 
-/* The future is done with a value, or with an error (its status must not be OK;
- * NULL: DRIVER). True: it was told. False: it had been given up, or the promise
- * was kept before: nothing was touched, and the value is still the caller's. */
+/* Complete the future with a value, or fail it with an error. The error's status must not be OK. An error that is NULL,
+ * or whose status is OK, counts as DRIVER.
+ *
+ * Return true if the future is done by this call. Return false if it was cancelled, or if the promise was kept before:
+ * then nothing was touched, and the value is still the caller's. */
 CEN_API bool cen_promise_complete(cen_promise *promise, void *value);
 CEN_API bool cen_promise_fail(cen_promise *promise, const cen_error *error);
 
-/* Whether it is still to be kept: not if its future was given up. Work that nobody wants can be left. */
+/* Return true if the future still waits for its result, and false if it was cancelled or completed. Work whose result
+ * nothing waits for can be skipped. */
 CEN_API bool cen_promise_is_wanted(const cen_promise *promise);
 
-/* ---- Several at once ------------------------------------------------------------ */
+/* ---- Groups --------------------------------------------------------------------- */
 
-/* A future over others. Caller-owned; must stay where it is until left, and so must
- * the members and the array: they are not made ready again before. A member may be
- * cancelled, and then never tells its group. */
+/* A group: a future over other futures, its members. Caller-owned. The group, the members and the array must stay in
+ * place until the group is left; members must not be initialized again before. A member may be cancelled; it then never
+ * counts for its group. */
 typedef struct cen_group {
     cen_future future;
-    /* cenote's */
+    /* private */
     cen_future *const *members_;
     size_t count_;
-    CEN_ATOMIC_(size_t) missing_; /* members that may still touch it */
+    CEN_ATOMIC_(size_t) missing_; /* members that may still touch the group */
     CEN_ATOMIC_(size_t) undone_;
-    CEN_ATOMIC_(cen_future *) first_; /* that is done, or that failed */
-    cen_executor executor_;           /* of its members */
+    CEN_ATOMIC_(cen_future *) first_; /* the member that was done, or that failed, first */
+    cen_executor executor_;           /* of the members */
     bool any_;
 } cen_group;
 
-/* group->future is done as soon as one of the members is; its value is that
- * member, its status OK. The group is the consumer of all of them; they may be
- * done already, or promised later. Errors: INVALID (NULL, or count is 0, or one of
- * them twice), MISUSE (a member has a consumer, or was given up): nothing changes. */
+/* Make a group whose future is done as soon as one of the members is. Its value is that member, and its status is OK.
+ * The group is the consumer of all members. They may be done already, or promised later. With any status but OK nothing
+ * changes.
+ * Returns:
+ *   OK
+ *   INVALID  group, members or a member is NULL, count is 0, or a member is in the array twice
+ *   MISUSE   a member has a consumer, or was cancelled
+ */
 CEN_API cen_status cen_any_of(cen_group *group, cen_future *const members[], size_t count);
 
-/* ... when all of them are; its value is NULL and its status OK, or the member
- * that failed first, and its status. */
+/* Make a group whose future is done when all members are. If all succeeded, its status is OK and its value NULL.
+ * Otherwise its value is the member that failed first, and its status that member's.
+ * Returns:
+ *   OK
+ *   others  as cen_any_of
+ */
 CEN_API cen_status cen_all_of(cen_group *group, cen_future *const members[], size_t count);
 
-/* Lets go of the members: none of them has a consumer afterwards, whether it is
- * done or not. When it returns no member will touch the group, and group->future,
- * if it was not done, never will be; if it was, and has a `done` that is still to
- * come, it stays until that is entered. May be called there, and more than once. */
+/* Leave a group: release its members. None of them has a consumer afterwards, whether it is done or not. When the call
+ * returns, no member touches the group any longer. If group->future is not done, it never will be. If it is done and
+ * its `done` has not been called yet, the group must stay in place until `done` is entered. May be called in `done`,
+ * and more than once. */
 CEN_API void cen_group_leave(cen_group *group);
 
 #ifdef __cplusplus

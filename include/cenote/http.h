@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An HTTP/2 client: many requests at once over few connections. Each connection has a thread with a loop of its own, a multi
- * handle of curl, and is a member of a router; a stream is a use of it. libcenote-curl.
+ * An HTTP/2 client: many requests at once over few connections, balanced by a router. Part of libcenote-curl.
  *
  *     cen_http *http;
  *     cen_http_options options = CEN_HTTP_OPTIONS(.name = "search", .url = "http://127.0.0.1:8080", .loops = 4);
@@ -22,14 +21,19 @@
  *     cen_http_close(http, cen_in_s(5), NULL, NULL);
  *     cen_http_free(http);
  *
- * A connection that is lost goes down in the router, what was sent on it fails with LOST, and it is made anew: at once, and
- * then with back-off. Only its own loop makes it, by the request that warms (curl.h). A request that was
- * surely not sent is routed again; one that may have been is not, since the server may have done what it asks: the program decides.
+ * Each connection has a thread with an event loop, a multi handle of curl, and is a backend of a router (a cen_member).
+ * Each request is a stream of a connection, and counts as one use of the member.
  *
- * Threads: everything from any thread, except close and free, which wait for all requests to be told: they are not called from
- * within an inline `done` of one, on a loop's thread for instance, where fetch cannot wait either. Nobody is in a call
- * with the client when it is freed.
- * Fork: in a child every call answers FORKED and touches nothing; free closes the child's copies of the sockets.
+ * A connection that is lost goes down in the router, and requests that were sent on it fail with LOST. Its loop
+ * reconnects it by the warm-up request (curl.h), at once and then with back-off. A request that was certainly not sent
+ * is routed again. One that may have been sent is not, because the server may have processed it: whether to retry is up
+ * to the program.
+ *
+ * Threads: everything from any thread, except close and free. These wait for all requests to complete, so they must not
+ * be called in an inline completion callback, nor on a loop's thread, where cen_http_fetch cannot wait either. No other
+ * call may be in progress when the client is freed.
+ * Fork: in a child every call returns FORKED and touches nothing. cen_http_free closes the child's copies of the
+ * sockets.
  */
 #ifndef CENOTE_HTTP_H
 #define CENOTE_HTTP_H
@@ -53,119 +57,177 @@ extern "C" {
 
 typedef struct cen_http cen_http;
 
-/* Zero means default in every field. Fields are only ever appended. All texts are copied. */
+/* Zero means the default in every field. Fields are only ever appended. All texts are copied. */
 typedef struct cen_http_options {
     size_t size;      /* sizeof(cen_http_options), set by the macro */
     const char *name; /* default "http" */
-    const char *url;  /* where requests go, as in cen_curl_options; default that of `site` */
-    /* The other options of the site; default: defaults. The version is always HTTP/2, and a connection is always made warm,
-     * by HEAD if it says CEN_CURL_COLD; total_timeout_ns means nothing here. Credentials are asked for on the loop's thread. */
+    const char *url;  /* of the server, as in cen_curl_options; default that of `site` */
+    /* Other options of the server; default NULL: their defaults. The version is always HTTP/2. A connection always
+     * begins with a warm-up request; CEN_CURL_COLD means a HEAD. total_timeout_ns is ignored. `credentials` is called
+     * on the loop's thread. */
     const cen_curl_options *site;
     uint32_t loops;   /* connections, each with a thread; default 2, at most 256 */
-    int64_t streams;  /* requests at a time on one, at most; default 100, at most 10000 */
-    size_t max_reply; /* bytes of a reply's body, at most; default 1 MiB */
+    int64_t streams;  /* limit of concurrent requests on a connection; default 100, at most 10000 */
+    size_t max_reply; /* limit of a reply's body in bytes; default 1 MiB */
 
-    cen_strategy strategy; /* default two choices */
-    /* requests that wait for room, at most; default 1024; CEN_OFF: no limit, CEN_NONE: none waits */
+    cen_strategy strategy; /* of load balancing; default two choices */
+    /* limit of requests that wait for room on a connection; default 1024; CEN_OFF: no limit, CEN_NONE: none waits */
     int64_t max_waiters;
-    cen_deadline default_deadline; /* of a request that has none, all of it; default 30 s */
-    int64_t reroutes; /* how often a request that was not sent is routed again; default 10, CEN_NONE: never */
+    cen_deadline default_deadline; /* of a request without one, for all of it; default 30 s */
+    int64_t reroutes;              /* limit of retries of a request that was not sent; default 10, CEN_NONE: none */
 
-    int64_t backoff_initial_ns; /* after a connection could not be made: up to this, at random, ... */
-    int64_t backoff_max_ns;     /* ... and twice as long with each further time, up to this; default 100 ms and 10 s */
-    /* a connection that nothing came from for so long, and that has nothing to do, is asked whether it is there;
-     * default 10 s, CEN_OFF: never. One on which a request was too late is asked at once. */
+    int64_t backoff_initial_ns; /* after a failed attempt to connect: a random pause up to this, ... */
+    int64_t backoff_max_ns;     /* ... doubled at each further failure, up to this; defaults 100 ms and 10 s */
+    /* how long a connection without requests may be silent before it is probed; default 10 s, CEN_OFF: never. A
+     * connection on which a request missed its deadline is probed at once. */
     int64_t keepalive_ns;
-    /* Does not wait for the first connection. Default: cen_http_new waits until one is there, and fails if none can be made. */
+    /* cen_http_new does not wait for a connection. Default: it waits for the first, and fails if none can be made. */
     bool starts_empty;
 
-    /* As the router's: a connection went up or down. */
+    /* Called when a connection goes up or down, as the router's `changed`; default none. */
     void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to,
                     const cen_error *cause);
     void *argument;
-    cen_runtime *runtime; /* keeps the time of those who wait; default the process' own */
+    cen_runtime *runtime; /* for the deadlines of waiting requests; default the process' own */
 } cen_http_options;
 
+/* Options with the given fields set and all others zero. */
 #define CEN_HTTP_OPTIONS(...) CEN_OPTIONS_(cen_http_options, __VA_ARGS__)
 
-/* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM (no thread), and why no connection could be made: as an opening
- * of curl.h, and DRIVER if the server does not speak HTTP/2. */
+/* Create a client and start its loops.
+ *
+ * Blocking: until the first connection is up, unless options.starts_empty.
+ * Returns:
+ *   OK         *out is the client
+ *   INVALID    options or out is NULL, or an option is not allowed; the text names it
+ *   NO_MEMORY  out of memory
+ *   SYSTEM     a thread cannot be started, or curl cannot be initialised
+ *   DRIVER     the server does not speak HTTP/2, or as an opening of curl.h
+ *   others     as an opening of curl.h: no connection could be made
+ */
 CEN_API cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_error *error);
 
+/* Report of a close. */
 typedef struct cen_http_report {
     size_t size;     /* sizeof(cen_http_report), set by CEN_SIZED */
-    uint64_t left;   /* requests that had no reply by the deadline, and were told CLOSED */
-    uint32_t waited; /* requests that waited for room and were told CLOSED */
+    uint64_t left;   /* requests without a reply at the deadline, which failed with CLOSED */
+    uint32_t waited; /* requests that waited for room, which failed with CLOSED */
 } cen_http_report;
 
-/* Refuses from now on, waits for what is in flight until the deadline (CEN_DEFAULT: 5 s), tells the rest CLOSED, and ends the
- * loops. The report may be NULL. Errors: TIMEOUT (some were told CLOSED), CLOSED (it is, or is being closed), INVALID, MISUSE,
- * FORKED. */
+/* Close the client: refuse new requests, wait for those in flight, fail the rest with CLOSED, and end the loops. The
+ * report may be NULL.
+ *
+ * Blocking: until the deadline (CEN_DEFAULT: 5 s).
+ * Returns:
+ *   OK       all requests in flight have completed
+ *   TIMEOUT  some requests had no reply by the deadline and failed with CLOSED
+ *   CLOSED   the client is closed, or being closed
+ *   INVALID  http is NULL, or the report's size is wrong
+ *   MISUSE   called on a loop's thread
+ *   FORKED   the client belongs to the parent process
+ */
 CEN_API cen_status cen_http_close(cen_http *http, cen_deadline deadline, cen_http_report *report, cen_error *error);
 
-/* Closes it, if that has not been done, with CEN_NOW, and gives everything back. NULL is allowed. Errors: MISUSE. */
+/* Free the client. If it is not closed, it is closed first, with CEN_NOW. NULL is allowed.
+ *
+ * Returns:
+ *   OK      it is freed; in the child of a fork, its copies of the sockets are closed
+ *   MISUSE  called on a loop's thread; nothing changes
+ */
 CEN_API cen_status cen_http_free(cen_http *http);
 
 /* ---- Requests ------------------------------------------------------------------------------- */
 
+/* A request. Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_http_request {
     size_t size;                /* sizeof(cen_http_request), set by the macro */
     const char *method;         /* default GET */
     const char *path;           /* begins with a slash */
-    const char *const *headers; /* "Name: value", beside the site's; ends with NULL; default none */
+    const char *const *headers; /* "Name: value", after those of the site; ends with NULL; default none */
     const void *body;
     size_t body_size;
-    size_t max_reply;      /* bytes of the reply's body, at most; default the client's */
-    cen_deadline deadline; /* for all of it, waiting for room included; default the client's */
-    cen_pick pick;         /* as for a route */
+    size_t max_reply;      /* limit of the reply's body in bytes; default the client's */
+    cen_deadline deadline; /* of all of it, waiting for room included; default the client's */
+    cen_route_hint hint;   /* which connection, as for a route of the router */
 } cen_http_request;
 
+/* A request with the given fields set and all others zero. */
 #define CEN_HTTP_REQUEST(...) CEN_OPTIONS_(cen_http_request, __VA_ARGS__)
 
+/* A reply. */
 typedef struct cen_http_reply {
-    long status;      /* 200, 404, ... */
-    const char *body; /* ends with a zero that size does not count */
+    long status;      /* of HTTP: 200, 404, ... */
+    const char *body; /* ends with a zero that `size` does not count */
     size_t size;
-    const char *type;   /* of the body; "" if the server does not say */
-    const char *member; /* the name of the connection that it came by */
-    int64_t took_ns;    /* from the ask to the end */
+    const char *type;   /* Content-Type; "" if there is none */
+    const char *member; /* the name of the connection that carried it */
+    int64_t took_ns;    /* from the call of fetch to the end */
 } cen_http_reply;
 
-/* Asks, and returns; the request need not stay. The future, which was made ready, is done with OK and the reply, which is to be
- * freed, whatever the server answered; or with TIMEOUT, LOST (the connection ended), FULL (the body is too large; or, with the
- * error's cause QUEUE_FULL, too many wait), EMPTY (no connection is up, and none may be waited for), CLOSED, NO_MEMORY, DRIVER
- * (curl could not do it; code is its number). cen_future_cancel is exact: after true nothing is told, a stream that was begun is
- * reset within some 50 ms, and one that waits for room leaves the line within a second.
- * Errors: INVALID, MISUSE (the future is not ready), NO_MEMORY, FORKED: then nothing was asked, and nothing is told. */
+/* Send a request without waiting. The future must have been initialised. It completes with OK, and the reply as its
+ * value, whatever the HTTP status is; or it fails with:
+ *   TIMEOUT    the deadline passed first
+ *   LOST       the connection ended after the request was, or may have been, sent; or the limit of reroutes is reached
+ *   FULL       the body is larger than max_reply; or, with cause CEN_CAUSE_QUEUE_FULL, max_waiters requests wait
+ *   EMPTY      no connection is up, and max_waiters is CEN_NONE
+ *   DOWN       the name of the server could not be looked up
+ *   CLOSED     the client was closed
+ *   NO_MEMORY  out of memory
+ *   DRIVER     any other error of curl; error->code is its number
+ *
+ * Ownership: the request is copied. The reply is the caller's; free it with cen_http_reply_free.
+ * Callbacks: after cen_future_cancel has returned true there is no completion. A stream that was begun is reset within
+ * some 50 ms. A request that waits for room leaves the wait queue within a second.
+ * Returns:
+ *   OK         the future will complete
+ *   INVALID    http, request or future is NULL, the request's size is wrong, or its path has no slash
+ *   MISUSE     the future is not ready
+ *   NO_MEMORY  out of memory
+ *   FORKED     the client belongs to the parent process
+ */
 CEN_API cen_status cen_http_fetch_async(cen_http *http, const cen_http_request *request, cen_future *future,
                                         cen_error *error);
 
-/* The same, and waits. Errors: all of the above, and MISUSE on a loop's thread. */
+/* Send a request and wait for its reply.
+ *
+ * Ownership: the reply is the caller's. Free it with cen_http_reply_free.
+ * Blocking: until the reply has come, or the request's deadline.
+ * Returns:
+ *   OK      *out is the reply, whatever its HTTP status
+ *   MISUSE  called on a loop's thread
+ *   others  as cen_http_fetch_async, and as its future
+ */
 CEN_API cen_status cen_http_fetch(cen_http *http, const cen_http_request *request, cen_http_reply **out,
                                   cen_error *error);
 
-/* NULL is allowed. */
+/* Free a reply. NULL is allowed. */
 CEN_API void cen_http_reply_free(cen_http_reply *reply);
 
-/* ---- A look at it ------------------------------------------------------------------------------ */
+/* ---- Statistics -------------------------------------------------------------------------------- */
 
 /* asked = answered + lost + timed_out + refused + cancelled + closed + failed + under_way */
 typedef struct cen_http_stats {
     size_t size; /* sizeof(cen_http_stats), set by CEN_SIZED */
     uint32_t loops, up;
-    uint64_t connects;                                                      /* connections that were made, ever */
-    uint64_t failures;                                                      /* attempts in vain */
+    uint64_t connects;                                                      /* connections made, ever */
+    uint64_t failures;                                                      /* failed attempts to connect */
     uint64_t losses;                                                        /* connections that went down */
     uint64_t asked;                                                         /* requests, ever */
-    uint64_t answered, lost, timed_out, refused, cancelled, closed, failed; /* how they ended; refused: EMPTY or FULL */
-    uint64_t under_way;                                                     /* not over */
-    uint64_t rerouted; /* requests that were not sent and were routed again, each time counted */
+    uint64_t answered, lost, timed_out, refused, cancelled, closed, failed; /* how they ended; refused: EMPTY, FULL */
+    uint64_t under_way;                                                     /* not completed */
+    uint64_t rerouted;                                                      /* retries of requests that were not sent */
 } cen_http_stats;
 
-/* All numbers were true at one moment, but up. Errors: INVALID, FORKED. */
+/* Read the statistics of the client. All numbers except `up` are of one moment.
+ *
+ * Returns:
+ *   OK       *out is filled in
+ *   INVALID  http or out is NULL, or the size is wrong
+ *   FORKED   the client belongs to the parent process
+ */
 CEN_API cen_status cen_http_stats_get(cen_http *http, cen_http_stats *out);
 
-/* The router, as long as the client is there: for a look at its members. */
+/* Return the client's router, valid until the client is freed: for the state of its members. NULL for NULL. */
 CEN_API cen_router *cen_http_router(cen_http *http);
 
 #ifdef __cplusplus

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An inbox: an executor with a file descriptor, for a thread that has an event
- * loop of its own.
+ * An inbox: an executor with a file descriptor, for a thread that has its own event loop.
  *
  *     cen_inbox *inbox;
  *     cen_inbox_new(NULL, &inbox, &error);
@@ -11,27 +10,25 @@
  *         cen_inbox_run_ready(inbox);       // runs what has arrived, on this thread
  *     }
  *
- * However much arrives, the descriptor is written to once for each time the
- * loop goes to sleep, and not at all while it is busy: only a drain, or arm,
- * asks for it. A loop that wants to save even that calls cen_inbox_arm when it is
- * about to sleep, and cen_inbox_poll as soon as it is awake, whatever has woken it:
+ * However many jobs are posted, the descriptor is written to once for each time that the loop goes to sleep, and not at
+ * all while the loop is busy: only an armed inbox writes. cen_inbox_run_ready arms it. A loop that is to save even that
+ * write calls cen_inbox_arm when it is about to sleep, and cen_inbox_poll as soon as it is awake, whatever has woken
+ * it:
  *
  *     for (;;) {
  *         while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
  *         epoll_wait(loop, events, 64, -1);
- *         cen_inbox_poll(inbox, 0);     // from now on nobody writes to the descriptor
- *         // ...                        the loop's other work, which may post here, too
+ *         cen_inbox_poll(inbox, 0);     // from now on no post writes to the descriptor
+ *         // ...                        the loop's other work, which may post here too
  *     }
  *
- * A pollable (cenote/pollable.h) has an inbox in it, arms it by itself, and keeps time behind the same descriptor.
+ * A pollable (cenote/pollable.h) contains an inbox, arms it by itself, and keeps time behind the same descriptor.
  *
- * Threads: anything may be posted from anywhere. One thread at a time polls,
- * arms, drains or waits: the loop's. A job may post, and may poll no inbox that
- * is just running it. A job returns: it does not end its thread, and a thread that
- * may be cancelled disables that while it polls, drains or waits.
- *
- * Fork: the child may free an inbox of its parent's, whatever is in it, and runs
- * nothing of it. What the child posts to it wakes nobody.
+ * Threads: jobs may be posted from any thread. One thread at a time calls cen_inbox_poll, cen_inbox_arm,
+ * cen_inbox_run_ready and cen_inbox_wait: the loop's. A job may post, and must not poll the inbox that runs it. A job
+ * must return and must not end its thread. A thread that may be cancelled disables cancellation during these calls.
+ * Fork: the child may free an inbox of its parent, whatever is in it, and runs no job of it. A job that the child posts
+ * to it wakes no thread.
  */
 #ifndef CENOTE_INBOX_H
 #define CENOTE_INBOX_H
@@ -57,39 +54,50 @@ typedef struct cen_inbox_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_inbox_options;
 
+/* Options with the given fields: CEN_INBOX_OPTIONS(.allocator = &mine). All others are zero. */
 #define CEN_INBOX_OPTIONS(...) CEN_OPTIONS_(cen_inbox_options, __VA_ARGS__)
 
-/* options NULL: defaults. Errors: INVALID, NO_MEMORY, SYSTEM (no descriptor). */
+/* Create an inbox. `options` NULL: defaults.
+ * Returns:
+ *   OK
+ *   INVALID    out is NULL, or an option is invalid; the text names it
+ *   NO_MEMORY
+ *   SYSTEM     the system has no descriptor for it
+ */
 CEN_API cen_status cen_inbox_new(const cen_inbox_options *options, cen_inbox **out, cen_error *error);
 
-/* NULL is allowed. Nothing may be posted any more: what is still to be told to
- * this inbox must have been told, or cancelled. Error: BUSY (something is in it,
- * or it is being polled): nothing changes. */
+/* Free an inbox. NULL is allowed. Nothing may be posted to it from then on: futures whose `done` goes to it are done or
+ * cancelled before.
+ * Returns:
+ *   OK
+ *   BUSY  a job is in it, or a thread polls it; nothing changes
+ */
 CEN_API cen_status cen_inbox_free(cen_inbox *inbox);
 
+/* Return the inbox as an executor. NULL for NULL. */
 CEN_API cen_executor *cen_inbox_executor(cen_inbox *inbox);
 
-/* Readable when something has arrived since the loop armed it, and now and then once in vain: who
- * posts may ring after its job was run. The next poll or drain after an arm ends it. Watch it, and
- * never read it. */
+/* Return the descriptor to watch. It is readable when a job has arrived since the loop armed the inbox. Now and then it
+ * is readable although there is no job: a thread that posts may write to it after its job was run. The next
+ * cen_inbox_poll or cen_inbox_run_ready after an arm makes it unreadable. Never read it. -1 for NULL. */
 CEN_API int cen_inbox_fd(const cen_inbox *inbox);
 
-/* Runs at most `most` jobs that are there (0: all that are there when it is called), in the order in
- * which they were posted, and tells how many. Does not arm. From within a job of
- * this inbox: 0, and nothing is run. Of two threads that poll it at once, against the
- * rule, each job is run by one, in no order. */
+/* Run at most `most` of the jobs that are there (0: all that are there at the call), in the order in which they were
+ * posted. Return how many were run. Does not arm. Within a job of this inbox it runs nothing and returns 0. If two
+ * threads poll at once, which is not allowed, each job is run by one of them, in no order. */
 CEN_API size_t cen_inbox_poll(cen_inbox *inbox, size_t most);
 
-/* The loop is about to sleep: the next that is posted makes the descriptor
- * readable. False if something is there already: poll instead. */
+/* Arm the inbox before the loop sleeps: the next job that is posted makes the descriptor readable. Return false if a
+ * job is there already: poll again instead. */
 CEN_API bool cen_inbox_arm(cen_inbox *inbox);
 
-/* Polls until nothing is there, and arms. Jobs that keep posting do not keep it for ever: after some
- * thousand it leaves the descriptor readable and returns. Tells how many it ran. */
+/* Run jobs until none is left, then arm. Return how many were run. Jobs that keep posting do not keep the loop: after a
+ * few thousand jobs the call leaves the descriptor readable and returns. */
 CEN_API size_t cen_inbox_run_ready(cen_inbox *inbox);
 
-/* For a thread without a loop: polls, and if there was nothing sleeps until something
- * arrives, or the deadline (CEN_DEFAULT: 30 seconds), and polls again. Does not arm. 0: the deadline has passed. */
+/* Run the jobs that are there. If there is none, sleep until one arrives, and run what is there then. For a thread
+ * without a loop. Does not arm. Return how many were run; 0: the deadline has passed.
+ * Blocking: until the deadline (CEN_DEFAULT: 30 s). */
 CEN_API size_t cen_inbox_wait(cen_inbox *inbox, cen_deadline deadline);
 
 #ifdef __cplusplus

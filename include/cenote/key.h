@@ -5,9 +5,8 @@
  *     cen_registry_register(registry, cen_key_text("orders"), value, NULL, NULL, &error);
  *     cen_registry_lookup(registry, cen_key_number(42), &entry);
  *
- * A key is passed by value and points to the caller's bytes, which are copied by
- * whatever keeps the key; they need not outlive the call. A number and a
- * string are never the same key, whatever their bytes.
+ * A key is passed by value and points to the caller's bytes. A call that keeps the key copies the bytes, so they need
+ * not outlive the call. A number and a string are never the same key, whatever their bytes.
  *
  * Threads: nothing here is shared.
  */
@@ -23,14 +22,16 @@
 extern "C" {
 #endif
 
-/* A longer string is no key: INVALID. */
+/* The maximum length of a string key, in bytes. Calls that receive a longer one fail with INVALID. */
 #define CEN_KEY_MAX 65536
 
+/* A key, passed by value. Make one with cen_key_number, cen_key_bytes or cen_key_text. */
 typedef struct cen_key {
-    const void *bytes; /* NULL: it is a number */
-    uint64_t number;   /* the number; with bytes, how many there are */
+    const void *bytes; /* NULL: the key is a number */
+    uint64_t number;   /* the number; or how many bytes there are */
 } cen_key;
 
+/* Return a number as a key. */
 static inline cen_key cen_key_number(uint64_t number)
 {
     cen_key key;
@@ -39,7 +40,8 @@ static inline cen_key cen_key_number(uint64_t number)
     return key;
 }
 
-/* No bytes at all are a key, too. NULL with a size is one that every call answers with INVALID. */
+/* Return `size` bytes as a key. A size of 0 is allowed. Calls that receive a key of NULL and a size fail with
+ * INVALID. */
 static inline cen_key cen_key_bytes(const void *bytes, size_t size)
 {
     cen_key key;
@@ -48,17 +50,20 @@ static inline cen_key cen_key_bytes(const void *bytes, size_t size)
     return key;
 }
 
-/* The text's bytes, without the zero at its end. NULL is no key: INVALID. */
+/* Return the bytes of a text as a key, without the zero at its end. Calls that receive the key of NULL fail with
+ * INVALID. */
 static inline cen_key cen_key_text(const char *text)
 {
     return cen_key_bytes(text, text ? strlen(text) : SIZE_MAX);
 }
 
+/* Return true if the key is a number. */
 static inline bool cen_key_is_number(cen_key key)
 {
     return !key.bytes;
 }
 
+/* Return true if the two keys are the same. */
 static inline bool cen_key_same(cen_key a, cen_key b)
 {
     if (a.number != b.number || !a.bytes != !b.bytes) return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes: tasks of high, normal and low priority, each kind on a crew of its own,
- * and never more of them than may be.
+ * Lanes: priority lanes for tasks, with admission limits. Tasks of high, normal and low priority each run on a crew of
+ * their own.
  *
  *     cen_lanes *lanes;
  *     cen_crew_options writes = CEN_CREW_OPTIONS(.workers = 1);
@@ -15,23 +15,20 @@
  *     cen_lanes_stop(lanes, CEN_STOP_DRAIN, cen_in_s(5), &report, NULL);
  *     cen_lanes_free(lanes);
  *
- * A lane is a crew (see crew.h): its workers run tasks of that priority and no
- * others, so heavy tasks of one lane take processors from another's, as the system shares them
- * out, but never its workers, nor its places.
+ * A lane is a crew (see crew.h). Its workers run tasks of one priority only. Heavy tasks of one lane compete with
+ * another lane for processor time, as the system schedules it, but never for its workers or its limit.
  *
- * Limits: a task is admitted by submit and counts until it is over, however that
- * comes about: queued, running or suspended. Each lane has a limit, and all
- * together may have one. Both are exact: however many submit at once they
- * are never exceeded, nobody is refused while there is room, and no place is ever lost.
- * What a place was freed by is told after: who waits for a task's future and submits
- * then finds its place free.
+ * Limits: submit admits a task. The task counts until it is over, however it ends: while it is queued, running or
+ * suspended. Each lane has a limit, and all lanes together may have one. Both are exact under any number of concurrent
+ * submits: they are never exceeded, no task is refused while there is room, and no place is ever lost. A task gives its
+ * place back before its future is done. So a thread that waits for the future and then submits finds the place free.
  *
- * Tasks are those of crew.h and are written, awaited and cancelled as there;
- * but task->note is the lanes'. What is submitted to a lane's crew directly, by
- * cen_lanes_crew, or posted to it, is run, and counts for nothing here.
+ * Tasks are those of crew.h. They are written, awaited and cancelled as described there. task->note belongs to the
+ * lanes. Tasks that are submitted to a lane's crew directly (cen_lanes_crew), and jobs that are posted to it, run and
+ * do not count.
  *
- * Threads: everything may be called from any thread, and from within tasks.
- * Fork: as options.on_fork says; with RENEW the child's lanes are empty, with the limits as set last.
+ * Threads: every function may be called from any thread, and from within tasks.
+ * Fork: see options.on_fork. With CEN_FORK_RENEW the child's lanes are empty, and have the limits that were set last.
  */
 #ifndef CENOTE_LANES_H
 #define CENOTE_LANES_H
@@ -54,20 +51,21 @@ extern "C" {
 
 typedef struct cen_lanes cen_lanes;
 
-/* How many kinds of priority there are: arrays of so many are indexed by cen_priority. */
+/* The number of priorities: the length of arrays that are indexed by cen_priority. */
 #define CEN_LANES 3
 
-/* The highest limit of a lane; of all together it is three times as many. */
+/* The highest limit of a lane. The highest limit of all lanes together is three times this. */
 #define CEN_LANE_TASKS_MAX 1048575
 
-/* What one lane is like. Zero means default in every field. */
+/* Options of one lane. Zero means default in every field. */
 typedef struct cen_lane_options {
-    bool is_absent; /* there is no such lane: submit answers INVALID */
-    /* Its crew; read by new only. Default: name "NAME-high" and so on; workers as a crew's default, but for the
-     * low lane half as many as there are processors, at least one. Its observer, if it has one, is
-     * told too, and leaves task->note alone. Its runtime, on_fork and allocator are those of the lanes: not set here. */
+    bool is_absent; /* the lane does not exist: submit returns INVALID */
+    /* Options of the lane's crew, read by cen_lanes_new only. Default: the name is "NAME-high" and so on, and workers
+     * has the default of a crew, except that the low lane has half as many workers as there are processors, at least
+     * one. An observer in these options is called too, and must not use task->note. Runtime, on_fork and allocator are
+     * those of the lanes and must not be set here. */
     const cen_crew_options *crew;
-    int64_t max_tasks; /* admitted at a time; default 2000 for each worker; CEN_OFF: CEN_LANE_TASKS_MAX */
+    int64_t max_tasks; /* maximum number of admitted tasks; default 2000 for each worker; CEN_OFF: CEN_LANE_TASKS_MAX */
     void *reserved_[4];
 } cen_lane_options; /* a part of cen_lanes_options: its size never changes */
 
@@ -76,58 +74,92 @@ typedef struct cen_lanes_options {
     size_t size;      /* sizeof(cen_lanes_options), set by the macro */
     const char *name; /* copied; default "lanes" */
     cen_lane_options high, normal, low;
-    int64_t max_total; /* tasks admitted at a time, of all lanes; default: no limit beside theirs (CEN_OFF) */
-    /* Keeps no times: without them a task reads the clock three times, and twice more for each step
-     * after its first. Then nothing is estimated, nothing refused for its deadline, retry_after_ns is a guess of 1 ms. */
+    int64_t max_total; /* maximum number of admitted tasks of all lanes together; default, and CEN_OFF: no such limit */
+    /* Do not record latencies. With latencies, a task of one step reads the clock three times, and two more times for
+     * each further step. Without them nothing is estimated, no task is refused with OVERLOAD, and retry_after_ns is
+     * always a guess of 1 ms. */
     bool without_latency;
-    cen_fork_policy on_fork;
-    cen_runtime *runtime;           /* keeps their time, with threads; default the process' own */
+    cen_fork_policy on_fork;        /* default CEN_FORK_REFUSE: in the child calls return FORKED */
+    cen_runtime *runtime;           /* keeps time; must have threads; default the process' own */
     const cen_allocator *allocator; /* default malloc */
 } cen_lanes_options;
 
+/* Options with the given fields: CEN_LANES_OPTIONS(.name = "store", .max_total = 500). All others are zero. */
 #define CEN_LANES_OPTIONS(...) CEN_OPTIONS_(cen_lanes_options, __VA_ARGS__)
 
-/* Errors: INVALID (the text names the field), and those of cen_crew_new: then nothing is left. */
+/* Create lanes, and start their crews. With any status but OK nothing is left behind.
+ * Returns:
+ *   OK
+ *   INVALID  out is NULL, or an option is invalid; the text names it
+ *   others   as cen_crew_new
+ */
 CEN_API cen_status cen_lanes_new(const cen_lanes_options *options, cen_lanes **out, cen_error *error);
 
 /* ---- Submitting --------------------------------------------------------------------- */
 
-/* Hands the task to the lane of that priority. Never waits, and allocates nothing.
+/* Submit a task to the lane of that priority.
  *
- * `deadline` becomes the task's own: not begun by then, it never is; see cen_task. CEN_DEFAULT: the task keeps what it has,
- * and nothing is refused on account of it.
+ * `deadline` becomes the task's own deadline: a task that has not begun by then never begins (see cen_task).
+ * CEN_DEFAULT: the task keeps the deadline it has, and is not refused because of it.
  *
- * Errors, after which the task is the caller's and as it was. Refused are, by the first of these rules that applies
- * (error->cause, with an estimate of when to try again in error->retry_after_ns):
- *   OVERLOAD  it would most likely begin too late (CEN_CAUSE_LATE): never in a lane that has a worker free for it
- *   FULL      so many of the lane are admitted (CEN_CAUSE_LANE_FULL; error->current and error->max)
- *   FULL      so many of all lanes are (CEN_CAUSE_ALL_LANES_FULL; likewise)
- * and further TIMEOUT (the deadline has passed), INVALID (NULL, or there is no such lane), MISUSE (the task is in a
- * lane already), and those of cen_crew_submit. Of these CLOSED: once the lanes are stopped to drain, only a task may
- * submit to its own lane. */
+ * Ownership: with OK the task belongs to the library until its future is done. With any other status it is the
+ * caller's, and unchanged.
+ * Blocking: never waits. Allocates nothing.
+ * Errors: with OVERLOAD and FULL, error->cause has the reason, and error->retry_after_ns an estimate of when to try
+ * again. With FULL, error->current and error->max have the number of admitted tasks and the limit. If several reasons
+ * apply, the first of this order decides: the deadline, the limit of the lane, the limit of all lanes.
+ * Returns:
+ *   OK        the task is admitted
+ *   OVERLOAD  the task would most likely begin too late (CEN_CAUSE_LATE); never if a worker of the lane is free for it
+ *   FULL      the limit of the lane (CEN_CAUSE_LANE_FULL) or of all lanes (CEN_CAUSE_ALL_LANES_FULL) is reached
+ *   TIMEOUT   the deadline has passed
+ *   INVALID   lanes or task is NULL, the lane does not exist, or the task has no first step
+ *   MISUSE    the task is in a lane already, or as cen_crew_submit
+ *   CLOSED    the lanes were stopped; after a stop to drain, a task may still submit to its own lane
+ *   others    as cen_crew_submit
+ */
 CEN_API cen_status cen_lanes_submit(cen_lanes *lanes, cen_priority priority, cen_task *task, cen_deadline deadline,
                                     cen_error *error);
 
-/* In how long a task would begin that were submitted now: how many steps must end first, times the average of how
- * long one keeps a worker, divided by the workers; at least as long as no step has begun or task ended. 0 if a worker is
- * free. A step that awaits others counts with what its worker ran meanwhile.
- * Errors: INVALID, FORKED, EMPTY (no times are kept). */
+/* Estimate in how many nanoseconds a task would begin if it were submitted now. The estimate is the number of steps
+ * that must end first, times the average time for which a step occupies a worker, divided by the number of workers. It
+ * is at least the time since a step began or a task ended last. It is 0 if a worker is free. The time of a step that
+ * awaits others includes what its worker ran meanwhile.
+ * Returns:
+ *   OK
+ *   INVALID  lanes or out is NULL, or the lane does not exist
+ *   FORKED   the lanes belong to the parent process (options.on_fork)
+ *   EMPTY    no latencies are recorded (options.without_latency)
+ */
 CEN_API cen_status cen_lanes_estimate(cen_lanes *lanes, cen_priority priority, int64_t *out);
 
-/* ---- Changing it ----------------------------------------------------------------------- */
+/* ---- Changing limits and workers -------------------------------------------------------- */
 
-/* Sets the limit of a lane, or of all together: 1 to CEN_LANE_TASKS_MAX (three times as many), CEN_OFF, or 0: the default.
- * When it returns nothing more is admitted by the old one; what is beyond a lower one stays until it is over.
- * (Unless sixteen changes come while one submit is between two instructions.) Errors: INVALID, FORKED. */
+/* Set the limit of a lane, or of all lanes together: 1 to CEN_LANE_TASKS_MAX (all lanes: three times that), CEN_OFF for
+ * no limit but that maximum, or 0 for the default.
+ *
+ * After the call no task is admitted by the old limit. (The exception: sixteen changes occur while one submit is
+ * between two instructions.) Tasks that are beyond a lower limit stay until they are over.
+ * Returns:
+ *   OK
+ *   INVALID  lanes is NULL, the lane does not exist, or the limit is out of range
+ *   FORKED   the lanes belong to the parent process (options.on_fork)
+ */
 CEN_API cen_status cen_lanes_max_tasks_set(cen_lanes *lanes, cen_priority priority, int64_t max_tasks,
                                            cen_error *error);
 CEN_API cen_status cen_lanes_max_total_set(cen_lanes *lanes, int64_t max_total, cen_error *error);
 
-/* cen_crew_resize of the lane's crew; a limit that is the default goes along. Use this and not that. Errors: as there. */
+/* Change the number of workers of a lane. A limit that is the default changes with it. Use this function, and not
+ * cen_crew_resize, on a lane's crew.
+ * Returns:
+ *   OK
+ *   INVALID  lanes is NULL, the lane does not exist, or workers is 0 or more than the crew's options.max
+ *   others   as cen_crew_resize
+ */
 CEN_API cen_status cen_lanes_resize(cen_lanes *lanes, cen_priority priority, uint32_t workers, cen_error *error);
 
-/* The crew of a lane, for looks, its executor, or what should count for nothing. It is stopped and freed by the lanes only.
- * NULL if there is none. */
+/* Return the crew of a lane: for its stats, for its executor, or for tasks that are not to count. NULL if the lane does
+ * not exist. The crew belongs to the lanes: only they stop and free it. */
 CEN_API cen_crew *cen_lanes_crew(cen_lanes *lanes, cen_priority priority);
 
 /* ---- The end ----------------------------------------------------------------------------- */
@@ -138,70 +170,95 @@ typedef struct cen_lane_report {
     uint64_t reserved_[3];
 } cen_lane_report;
 
+/* The result of a stop. */
 typedef struct cen_lanes_report {
     size_t size;                     /* sizeof(cen_lanes_report), set by CEN_SIZED */
     cen_lane_report lane[CEN_LANES]; /* by cen_priority */
     cen_lane_report total;
 } cen_lanes_report;
 
-/* cen_crew_stop of all crews: submits are refused at once in all of them, and there is one deadline, for all of them
- * (CEN_DEFAULT: 30 seconds). Tasks of one lane may await those of another to their end. `report` may be NULL. Errors: as there. */
+/* Stop all crews, as cen_crew_stop does. Submits fail in all lanes at once, and one deadline holds for all crews. Until
+ * they end, tasks of one lane may await those of another. `report` may be NULL.
+ *
+ * Blocking: until the deadline (CEN_DEFAULT: 30 s).
+ * Returns:
+ *   OK       all tasks have ended
+ *   TIMEOUT  the deadline passed first; *report and the text of the error say what is left
+ *   INVALID  lanes is NULL, `how` is not a cen_stop, or the size of the report is not set
+ *   FORKED   the lanes belong to the parent process (options.on_fork)
+ */
 CEN_API cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_lanes_report *report,
                                   cen_error *error);
 
-/* NULL is allowed. Errors: BUSY (they have not been stopped, or something is left), MISUSE (from within one of the
- * tasks): call it again later. No other call may be in progress or come later. */
+/* Free stopped lanes. NULL is allowed. No other call may be in progress or follow. A call that fails may be repeated.
+ * Returns:
+ *   OK
+ *   BUSY    the lanes have not been stopped, or something is left
+ *   MISUSE  called on a worker of the lanes
+ */
 CEN_API cen_status cen_lanes_free(cen_lanes *lanes);
 
-/* ---- A look at it --------------------------------------------------------------------------- */
+/* ---- Stats -------------------------------------------------------------------------------- */
 
 /* A part of cen_lanes_stats: its size never changes. */
 typedef struct cen_lane_stats {
     bool is_absent;
     uint64_t max;                        /* the limit */
-    uint64_t admitted;                   /* tasks that count for it now */
-    uint64_t queued, running, suspended; /* of these: for their next step; in a step; waiting for a future */
+    uint64_t admitted;                   /* tasks that count now */
+    uint64_t queued, running, suspended; /* of these: queued for a step; in a step; waiting for a future */
     uint64_t submitted;                  /* tasks that were admitted, ever */
-    uint64_t done, failed;               /* that began and are over: with OK, or not */
-    uint64_t cancelled, late, dropped;   /* that never began: taken back, past their deadline, by a stop */
-    /* that were not admitted: by max_tasks, max_total, a deadline */
+    uint64_t done, failed;               /* tasks that began and are over, with OK or with another status */
+    uint64_t cancelled, late, dropped;   /* tasks that never began: cancelled, past their deadline, dropped by a stop */
+    /* tasks that were refused because of max_tasks, of max_total, of their deadline (OVERLOAD) */
     uint64_t refused_full, refused_total, refused_late;
-    int64_t estimated_wait_ns; /* see cen_lanes_estimate; 0 also if no times are kept */
+    int64_t estimated_wait_ns; /* see cen_lanes_estimate; 0 if no latencies are recorded */
     uint64_t reserved_[4];
 } cen_lane_stats;
 
+/* Stats of lanes: of each, and of all together. */
 typedef struct cen_lanes_stats {
     size_t size;                    /* sizeof(cen_lanes_stats), set by CEN_SIZED */
     cen_lane_stats lane[CEN_LANES]; /* by cen_priority */
-    uint64_t max, admitted;         /* of all lanes */
+    uint64_t max, admitted;         /* of all lanes together */
     bool is_stopped;
 } cen_lanes_stats;
 
-/* Each number was true during the call.
- *   admitted of all lanes is the sum of theirs: these four were true at one moment
- *   queued, running and suspended of a lane were true at one moment, and are together never more than its limit was
- *   if nothing happens meanwhile, admitted = queued + running + suspended, and
- *   submitted = admitted + done + failed + cancelled + late + dropped
- * Errors: INVALID, FORKED. */
+/* Get the numbers of the lanes. Each was true during the call.
+ *   - `admitted` of all lanes is the sum of theirs: these four numbers were true at one moment.
+ *   - queued, running and suspended of a lane were true at one moment, and together never exceed what its limit was.
+ *   - If nothing happens meanwhile, admitted = queued + running + suspended, and
+ *     submitted = admitted + done + failed + cancelled + late + dropped.
+ * Returns:
+ *   OK
+ *   INVALID  lanes or out is NULL, or the size of *out is not set
+ *   FORKED   the lanes belong to the parent process (options.on_fork)
+ */
 CEN_API cen_status cen_lanes_stats_get(cen_lanes *lanes, cen_lanes_stats *out);
 
-/* Histograms. A percentile is wrong by at most 1/64 of itself; all else is exact. 0 if there are none. A part of
- * cen_lane_latency: its size never changes. */
+/* A histogram of latencies in short. A percentile is wrong by at most 1/64 of its value; the other numbers are exact.
+ * All are 0 if nothing was recorded. A part of cen_lane_latency: its size never changes. */
 typedef struct cen_latency_summary {
     uint64_t count;
     int64_t sum_ns, shortest_ns, p50_ns, p90_ns, p99_ns, p999_ns, longest_ns;
 } cen_latency_summary;
 
-/* Of every task that was admitted and has come so far; those that failed, were cancelled or too late included. */
+/* Latencies of all admitted tasks, including those that failed, were cancelled or timed out. */
 typedef struct cen_lane_latency {
     size_t size;               /* sizeof(cen_lane_latency), set by CEN_SIZED */
-    cen_latency_summary wait;  /* from submit until it began, or was over without */
-    cen_latency_summary run;   /* in its steps, of those that began */
-    cen_latency_summary total; /* from submit until it was over */
+    cen_latency_summary wait;  /* from submit until the task began, or ended without having begun */
+    cen_latency_summary run;   /* in its steps; only of tasks that began and are over */
+    cen_latency_summary total; /* from submit until the task was over */
 } cen_lane_latency;
 
-/* The times of a lane since it was made. Each number was true during the call.
- * Errors: INVALID, FORKED, EMPTY (no times are kept), NO_MEMORY. */
+/* Get the latencies of a lane since it was created. Each number was true during the call. Allocates memory for the
+ * call.
+ * Returns:
+ *   OK
+ *   INVALID    lanes or out is NULL, the size of *out is not set, or the lane does not exist
+ *   FORKED     the lanes belong to the parent process (options.on_fork)
+ *   EMPTY      no latencies are recorded (options.without_latency)
+ *   NO_MEMORY
+ */
 CEN_API cen_status cen_lanes_latency_get(cen_lanes *lanes, cen_priority priority, cen_lane_latency *out);
 
 #ifdef __cplusplus

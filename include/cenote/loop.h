@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A loop: the thread that watches sockets for connections and servers. libcenote-net.
+ * A loop: the thread that watches the sockets of connections and servers. libcenote-net.
  *
- * Nobody needs to make one. Connections and servers that name none share the
- * process' own, which is there while one of them is. An explicit one keeps the
- * sockets of one part of a program apart:
+ * A program need not create one. Connections and servers that name none share the process' own loop, which exists while
+ * one of them does. An explicit loop keeps the sockets of one part of a program apart:
  *
  *     cen_loop *loop;
  *     cen_loop_options options = CEN_LOOP_OPTIONS(.name = "orders");
@@ -13,11 +12,10 @@
  *     // ...
  *     cen_loop_free(loop);                // after its connections and servers
  *
- * Threads: every function may be called from any thread. The loop's thread blocks
- * all signals. What a program lets run on it, a server's handler or an
- * inline `done`, holds up every socket of the loop while it runs: it must not block.
- * Fork: the child has no such thread. The process' own loop is made anew there; an
- * explicit one answers FORKED, and free gives its memory back.
+ * Threads: every function may be called from any thread. The loop's thread blocks all signals. A server's handler or an
+ * inline `done` that runs on this thread holds up every socket of the loop: it must not block.
+ * Fork: the child does not have the thread. The process' own loop is created again there. Connections and servers that
+ * name an explicit loop of the parent fail with FORKED, and cen_loop_free frees its memory.
  */
 #ifndef CENOTE_LOOP_H
 #define CENOTE_LOOP_H
@@ -39,20 +37,30 @@ typedef struct cen_loop cen_loop;
 typedef struct cen_loop_options {
     size_t size;                    /* sizeof(cen_loop_options), set by the macro */
     const char *name;               /* copied; the thread's name; default "cenote:loop" */
-    const cen_allocator *allocator; /* default malloc; libuv has its own memory from malloc all the same */
+    const cen_allocator *allocator; /* default malloc; libuv allocates its own memory from malloc all the same */
 } cen_loop_options;
 
+/* Options with the given fields: CEN_LOOP_OPTIONS(.name = "orders"). All others are zero. */
 #define CEN_LOOP_OPTIONS(...) CEN_OPTIONS_(cen_loop_options, __VA_ARGS__)
 
-/* The thread has begun when it returns. Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM. */
+/* Create a loop, and start its thread. `options` NULL: defaults.
+ * Returns:
+ *   OK
+ *   INVALID    out is NULL, or an option is invalid; the text names it
+ *   NO_MEMORY
+ *   SYSTEM     the system has no descriptor or thread for it
+ */
 CEN_API cen_status cen_loop_new(const cen_loop_options *options, cen_loop **out, cen_error *error);
 
-/* Ends the thread, waits for it and gives the memory back. NULL is allowed. Errors:
- * BUSY (a connection or a server that uses it has not been freed), MISUSE (from
- * its own thread): nothing changes. */
+/* End the thread, wait for it and free the memory. NULL is allowed. With any status but OK nothing changes.
+ * Returns:
+ *   OK
+ *   BUSY    a connection or a server that uses the loop has not been freed
+ *   MISUSE  called on the loop's own thread
+ */
 CEN_API cen_status cen_loop_free(cen_loop *loop);
 
-/* How many connections and servers use it. NULL: the process' own, 0 if there is none now. */
+/* Return the number of connections and servers that use the loop. NULL: the process' own; 0 while it does not exist. */
 CEN_API uint32_t cen_loop_users(cen_loop *loop);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A routing pool: several multiplexed connections to one service, each of which
- * many callers use at once. One that is lost leaves the set of those that
- * requests are routed to, is opened again, with back-off, and returns. libcenote-net.
+ * A routing pool: a load-balanced pool of multiplexed connections to one service. Many callers use each connection at
+ * the same time. A connection that is lost leaves the set to which requests are routed, is opened again, with back-off,
+ * and returns. libcenote-net.
  *
  *     cen_mux_pool *pool;
  *     cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.name = "search", .address = "10.0.0.7:9000", .connections = 8);
@@ -17,8 +17,7 @@
  *     cen_mux_pool_close(pool, cen_in_s(5), NULL, NULL);
  *     cen_mux_pool_free(pool);
  *
- * It is a tree of supervisors, a registry and a router, all of them the
- * program's to look at:
+ * It consists of a tree of supervisors, a registry and a router. The program can inspect all of them:
  *
  *     name                 supervisor, rest for one
  *      ├─ registry           a registry: the connections that are up
@@ -26,19 +25,20 @@
  *          ├─ connection 1     connects, registers itself, and ends when it is lost
  *          ├─ connection 2
  *          ...
- *     a router follows the registry: who is registered is routed to
+ *     a router follows the registry: requests are routed to the connections in it
  *
- * One connection's death touches no other. The registry's death restarts all
- * connections, because what they had registered is gone with it. A connection's child
- * runs from the moment in which it begins to connect: that it cannot is its death.
+ * The end of one connection does not affect the others. The end of the registry restarts all connections, because their
+ * entries are gone with it. The child of a connection runs from the moment at which it begins to connect. If it cannot
+ * connect, the child has failed.
  *
- * A request that its connection refuses, because that was lost in this very moment,
- * has not been sent, and is routed once more. One that was sent and lost is not: the
- * other side may have done what it asks. It fails with LOST, and the program decides.
+ * If a connection refuses a request because it has just been lost, the request has not been sent, and is routed again.
+ * A request that was sent and lost is not, because the other side may have executed it. It fails with LOST, and the
+ * program decides.
  *
- * Threads: everything from any thread, except new, close and free, which wait and are not called on the
- * thread of the pool's loop, nor from its listener, nor in a read section. Nobody is in a call with the pool when it is freed.
- * Fork: in the child every call answers FORKED and touches nothing.
+ * Threads: every function may be called from any thread, with these exceptions. cen_mux_pool_new, cen_mux_pool_close
+ * and cen_mux_pool_free wait, and must not be called on the thread of the pool's loop, by its listener, or in a read
+ * section. No other call may be in progress when the pool is freed.
+ * Fork: in the child every call returns FORKED and touches nothing.
  */
 #ifndef CENOTE_MUX_POOL_H
 #define CENOTE_MUX_POOL_H
@@ -67,101 +67,153 @@ extern "C" {
 
 typedef struct cen_mux_pool cen_mux_pool;
 
-/* What new does about a service that is not there. */
+/* What cen_mux_pool_new does if the service is not there. */
 typedef enum cen_at_start {
-    /* waits until one connection is up; if none can be made, fails with the last one's error */
+    /* waits until one connection is up; if each has failed once, fails with the error of the last one */
     CEN_AT_START_NEED_ONE = 0,
-    CEN_AT_START_EMPTY, /* does not wait: there is an empty set for now, and the connections go on trying */
+    CEN_AT_START_EMPTY, /* does not wait: the set is empty at first, and the connections keep trying */
 } cen_at_start;
 
-/* Zero means default in every field, unless it says otherwise. Fields are only ever appended. */
+/* Options of a routing pool. Zero means default in every field, unless noted otherwise. Fields are only ever
+ * appended. */
 typedef struct cen_mux_pool_options {
     size_t size;                  /* sizeof(cen_mux_pool_options), set by the macro */
     const char *name;             /* copied, cut after 47 bytes; default "mux pool" */
-    const char *address;          /* copied; see mux.h. Either this or: */
-    const char *const *addresses; /* several, copied; the connections take them in turn */
-    size_t address_count;
-    uint32_t connections;     /* how many; default 8 */
-    const char *const *names; /* so many, copied; default "connection 1", ... */
-    /* Options of every connection; copied; default: defaults. The pool sets name, address, loop, runtime and allocator. */
+    const char *address;          /* copied; see mux.h; either this or `addresses` is required */
+    const char *const *addresses; /* several, copied; the connections use them in turn */
+    size_t address_count;         /* of `addresses` */
+    uint32_t connections;         /* number of connections; default 8, at most 65,536 */
+    const char *const *names;     /* as many, copied; default "connection 1", ... */
+    /* options of every connection; copied; default: defaults. The pool sets name, address, loop, runtime and
+     * allocator. */
     const cen_mux_options *mux;
 
-    cen_strategy strategy; /* default two choices */
-    int64_t target, max;   /* requests in flight on a connection, as for a router's members; default none */
-    /* requests that wait for a connection, at most; default 1024; CEN_OFF: no limit, CEN_NONE: none waits */
+    cen_strategy strategy; /* default cen_strategy_two_choices() */
+    /* limits of requests in flight on a connection, as for the members of a router; default none */
+    int64_t target_in_flight, max_in_flight;
+    /* queue limit: maximum number of requests that wait for a connection; default 1024; CEN_OFF: no limit, CEN_NONE:
+     * none waits */
     int64_t max_waiters;
-    /* how long a request waits for a connection, at most; default CEN_NOW: EMPTY or FULL at once */
+    /* how long a request waits for a connection at most; default CEN_NOW: it fails with EMPTY or FULL at once */
     cen_deadline wait_deadline;
-    /* how often a request that was not sent is routed again, at most; default 2, CEN_NONE: never */
+    /* how often a request that was not sent is routed again at most; default 2, CEN_NONE: never; CEN_OFF is refused */
     int64_t reroutes;
 
-    /* of a connection that is lost, and of the registry, as for a supervisor's children */
+    /* back-off of a connection that is lost, and of the registry, as for the children of a supervisor */
     int64_t backoff_initial_ns, backoff_max_ns, backoff_reset_ns;
-    int32_t max_restarts; /* of all connections, within window_ns; default CEN_OFF: it never gives up; CEN_NONE: at the
-                           * first death */
-    int64_t window_ns;
+    /* maximum number of restarts of all connections within window_ns; default CEN_OFF: the pool never gives up;
+     * CEN_NONE: it gives up at the first loss or failure */
+    int32_t max_restarts;
+    int64_t window_ns; /* default 5 s */
     /* how long a connection that must end waits for replies; default 5 s, CEN_OFF: no limit, CEN_NONE: not at all */
     int64_t drain_ns;
 
-    cen_at_start at_start;
-    bool keep_lost; /* for demonstrations: a connection that is lost stays in the set until it is opened again */
+    cen_at_start at_start; /* default CEN_AT_START_NEED_ONE */
+    bool keep_lost;        /* for demonstrations: a lost connection stays in the set until it is opened again */
 
-    /* Told what happens to connections, CONNECTION_UP, CONNECTION_DOWN and CONNECTION_FAILED of cenote/events.h: each
-     * one's events in order, on the loop's thread, where it must not wait; and on a thread of the runtime that the pool
-     * gave up, GAVE_UP: it is closed, and status, code and text are those of the last death. All are told, so `missed` is 0. */
+    /* Called with the events of connections: CONNECTION_UP, CONNECTION_DOWN and CONNECTION_FAILED (cenote/events.h).
+     * They come on the loop's thread, those of one connection in order; there the listener must not wait. It is also
+     * called with GAVE_UP, on a thread of the runtime: the pool has given up and is closed, and status, code and text
+     * are those of the last failure. No event is left out, so `missed` is 0. */
     void (*listener)(void *argument, const cen_event *event, uint64_t missed);
-    void *argument; /* of the listener */
+    void *argument; /* passed to the listener */
 
     cen_loop *loop;                 /* default the process' own */
     cen_runtime *runtime;           /* default the process' own */
     const cen_allocator *allocator; /* default malloc */
 } cen_mux_pool_options;
 
+/* Options with the given fields: CEN_MUX_POOL_OPTIONS(.name = "search"). All others are zero. */
 #define CEN_MUX_POOL_OPTIONS(...) CEN_OPTIONS_(cen_mux_pool_options, __VA_ARGS__)
 
-/* ---- Life ------------------------------------------------------------------------ */
+/* ---- Creating and freeing ------------------------------------------------------------ */
 
-/* Errors: INVALID (the text names the field), EXISTS (two connections of one name), NO_MEMORY, SYSTEM, FORKED, MISUSE (on the
- * loop's thread, or in a read section), and, with NEED_ONE, why no connection could be made. Then there is nothing to free. */
+/* Create a routing pool, and begin to connect. With any status but OK there is nothing to free.
+ *
+ * Blocking: until one connection is up, or each has failed once (options.at_start).
+ * Returns:
+ *   OK         *out is the pool
+ *   INVALID    out is NULL, or an option is invalid; the text names it
+ *   EXISTS     two connections have the same name
+ *   NO_MEMORY  out of memory
+ *   SYSTEM     the system has no thread or descriptor for it, or no connection could be made (as others)
+ *   FORKED     the loop or the runtime belongs to the parent process
+ *   MISUSE     called on the loop's thread, or in a read section
+ *   others     with CEN_AT_START_NEED_ONE: the status of the last attempt to connect, as cen_mux_open
+ */
 CEN_API cen_status cen_mux_pool_new(const cen_mux_pool_options *options, cen_mux_pool **out, cen_error *error);
 
+/* Report of a close. */
 typedef struct cen_mux_pool_report {
     size_t size;     /* sizeof(cen_mux_pool_report), set by CEN_SIZED */
-    uint64_t left;   /* requests that had no reply by the deadline, and were failed with CLOSED */
-    uint32_t waited; /* requests that waited for a connection and were told CLOSED */
+    uint64_t left;   /* requests that had no reply by the deadline, and failed with CLOSED */
+    uint32_t waited; /* requests that waited for a connection, and failed with CLOSED */
 } cen_mux_pool_report;
 
-/* Refuses from now on, waits until what is in flight is over, or the deadline (CEN_DEFAULT: 5 s), and then stops the tree in order:
- * connections, registry. The report may be NULL.
- * Errors: TIMEOUT (some were failed), CLOSED (it is, or is being closed), INVALID, FORKED, MISUSE (on the loop's thread, or in a
- * read section: nothing changes). */
+/* Close the pool: refuse requests from now on, wait for those in flight, and then stop the tree in order, first the
+ * connections, then the registry. *report, if not NULL, is filled in with OK and with TIMEOUT.
+ *
+ * Blocking: until no request is in flight, or until the deadline (CEN_DEFAULT: 5 s).
+ * Returns:
+ *   OK       all requests have ended
+ *   TIMEOUT  requests failed with CLOSED at the deadline; error->text says how many
+ *   CLOSED   the pool is closed, or being closed
+ *   INVALID  pool is NULL, or report->size is not valid
+ *   FORKED   the pool belongs to the parent process
+ *   MISUSE   called on the loop's thread, or in a read section; nothing changes
+ */
 CEN_API cen_status cen_mux_pool_close(cen_mux_pool *pool, cen_deadline deadline, cen_mux_pool_report *report,
                                       cen_error *error);
 
-/* Closes it, if that has not been done, with CEN_NOW, and gives everything back. NULL is allowed.
- * Errors: MISUSE (on the loop's thread, or in a read section), FORKED: nothing changes. */
+/* Free the pool. If it is not closed, it is closed first, with CEN_NOW. NULL is allowed.
+ * Returns:
+ *   OK      the pool is freed, or was NULL
+ *   MISUSE  called on the loop's thread, or in a read section; nothing changes
+ *   FORKED  the pool belongs to the parent process; nothing changes
+ */
 CEN_API cen_status cen_mux_pool_free(cen_mux_pool *pool);
 
 /* ---- Requests ---------------------------------------------------------------------- */
 
-/* Routes the request, sends it, waits for its reply, and tells the router how it went. `pick` as for a route, NULL: no wish. The
- * request's deadline is for all of it, waiting for a connection included; its payload must stay until this returns.
- * Errors: EMPTY (no connection is up), FULL (all are full; or too many wait: error->cause is QUEUE_FULL), TIMEOUT, CLOSED, and
- * those of cen_mux_request. */
-CEN_API cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_pick *pick, cen_request *request,
+/* Send a request over one of the connections, and wait for its reply. `hint` is that of a route (strategy.h); NULL:
+ * none. error->text says why the request failed. error->cause is CEN_CAUSE_QUEUE_FULL if too many requests wait.
+ *
+ * Ownership: the payload must stay in place until this returns.
+ * Blocking: until the reply has come, or until the request's deadline, which includes the wait for a connection.
+ * Returns:
+ *   OK         the reply is in request->reply
+ *   EMPTY      no connection is up
+ *   FULL       all connections are full, or too many requests wait; or the reply is larger than its buffer
+ *   TIMEOUT    the deadline passed first, or options.wait_deadline did
+ *   CLOSED     the pool is closed
+ *   LOST       the connection was lost after the request was sent; or it was not sent, and options.reroutes is reached
+ *   INVALID    pool or request is NULL, the payload is too large or missing, or the codec refuses it
+ *   MISUSE     the request was used before and not initialized again, or has a `done`; called on the loop's thread; or
+ *              it would have to wait for a connection, in a read section
+ *   NO_MEMORY  out of memory, for the request or its reply
+ *   SYSTEM     it would have to wait for a connection, and the system has no thread to keep the deadline
+ *   FORKED     the pool belongs to the parent process
+ */
+CEN_API cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_route_hint *hint, cen_request *request,
                                         cen_error *error);
 
-/* The program's own; nothing is allocated. Must stay where it is until the future is done or given up, as future.h says. */
+/* An operation: a caller-owned struct. cen_mux_pool_request_op_init(op, done, executor) initializes it, and
+ * cen_future_cancel(&op.future) cancels it. Nothing is allocated for it. It must stay in place from the call that
+ * starts it until its future is done or cancelled: see future.h.
+ *
+ * A cancel is exact and does not wait. If it returns true, the operation never completes, and a reply that comes later
+ * is dropped. If it returns false, the operation is done, or will be in a moment: with its reply, or with INTERRUPTED
+ * if a thread was working on it. */
 typedef struct cen_mux_pool_request_op {
-    /* Done with OK and the reply's address, or with one of the errors above. Cancel is exact and waits for nobody: after true it
-     * never completes, and a reply that still comes is dropped. After false it is done, or will be in a moment: with its
-     * reply, or, if some thread was just at work on it, with INTERRUPTED. */
+    /* Done with OK, and then its value is the reply's address. Otherwise its status is one of those of
+     * cen_mux_pool_request, or INTERRUPTED after a cancel. */
     cen_future future;
-    /* Payload, size, reply, capacity, deadline and only_if_room are the program's, set after init and before it is asked; and
-     * `reply_size` is the answer. Its own future is cenote's. The payload must stay until the asking's future is done. */
+    /* After init the program sets payload, size, reply, capacity, deadline and only_if_room. reply_size is the result.
+     * The request's own future is private. The payload must stay in place until op.future is done or cancelled. */
     cen_request request;
-    cen_pick pick; /* the program's, too */
-    /* cenote's */
+    cen_route_hint hint; /* set by the program, like the request; all zero: none */
+    /* private */
+    void (*done_)(struct cen_mux_pool_request_op *op);
     cen_route_op routing_;
     cen_mux_pool *pool_;
     uint64_t seen_;
@@ -169,47 +221,67 @@ typedef struct cen_mux_pool_request_op {
     CEN_ATOMIC_(uint32_t) stage_;
 } cen_mux_pool_request_op;
 
-/* Makes it ready, the first time and each further one. */
-CEN_API void cen_mux_pool_request_op_init(cen_mux_pool_request_op *asking);
+/* Initialize an operation before its first use, and again before each further use. `done` is called once, on the
+ * executor. Both NULL: the program waits for op->future, polls it, or puts it into a group. */
+CEN_API void cen_mux_pool_request_op_init(cen_mux_pool_request_op *op, void (*done)(cen_mux_pool_request_op *op),
+                                          cen_executor *executor);
 
-/* Asks, and returns: asking->future tells how it ended, which may be at once.
- * Errors: INVALID (NULL), MISUSE (it is not ready): then nothing was asked. All others come by the future. */
-CEN_API cen_status cen_mux_pool_request_async(cen_mux_pool *pool, cen_mux_pool_request_op *asking);
+/* Send a request as cen_mux_pool_request does, without waiting. The future completes with the result, possibly before
+ * this returns. Every status that is not listed here comes through the future, FORKED included.
+ *
+ * Blocking: never waits.
+ * Returns:
+ *   OK       the future will complete, or has
+ *   INVALID  pool or op is NULL, or `done` has no executor; the future does not complete
+ *   MISUSE   the operation was used before and not initialized again; the future does not complete
+ */
+CEN_API cen_status cen_mux_pool_request_async(cen_mux_pool *pool, cen_mux_pool_request_op *op);
 
-/* ---- A look at it ------------------------------------------------------------------- */
+/* ---- Stats -------------------------------------------------------------------------- */
 
+/* Stats of a routing pool. */
 typedef struct cen_mux_pool_stats {
     size_t size;                   /* sizeof(cen_mux_pool_stats), set by CEN_SIZED */
     uint32_t connections;          /* = up + connecting + down */
-    uint32_t up, connecting, down; /* down: lost, and about to be opened again */
+    uint32_t up, connecting, down; /* down: lost or failed, and about to be opened again */
     uint64_t opened;               /* connections that were made, ever */
-    uint64_t lost;                 /* of these, how many were lost */
-    uint64_t failed_opens;         /* attempts in vain */
+    uint64_t lost;                 /* of these, connections that were lost */
+    uint64_t failed_opens;         /* attempts to connect that failed */
     uint64_t restarts;             /* of connections, as their supervisor counts them */
     uint64_t registry_starts;      /* how often the registry was started */
     uint32_t waiting;              /* requests that wait for a connection */
-    uint64_t in_flight;            /* requests that have one and are not over */
-    /* requests that are over, by how they ended; the sum of these is how many there were */
-    /* refused: EMPTY or FULL; failed: all else */
+    uint64_t in_flight;            /* requests that have a connection and are not over */
+    /* requests that are over, by how they ended; their sum is the number of all requests that are over. refused: with
+     * EMPTY or FULL; failed: with any other status */
     uint64_t answered, lost_requests, timed_out, refused, cancelled, closed, failed;
-    uint64_t rerouted; /* requests that were not sent and were routed again, each time counted */
-    uint64_t stale;    /* requests that were given a connection known to be lost; none, unless keep_lost */
+    uint64_t rerouted; /* how often requests that were not sent were routed again */
+    uint64_t stale;    /* requests that were routed to a connection known to be lost; 0 unless keep_lost is set */
 } cen_mux_pool_stats;
 
-/* Each number was true during the call. Errors: INVALID, FORKED. */
+/* Read the stats. Each number was true at a moment of the call.
+ * Returns:
+ *   OK       *out is filled in
+ *   INVALID  pool or out is NULL, or out->size is not valid
+ *   FORKED   the pool belongs to the parent process
+ */
 CEN_API cen_status cen_mux_pool_stats_get(cen_mux_pool *pool, cen_mux_pool_stats *out);
 
-/* The tree, and each connection's state, address, requests in flight and last error, as lines of text: into `room` bytes, cut and
- * ended by a zero if there is any room; the answer is how long the whole is. 0 in a forked child. */
+/* Write the tree, and each connection's state, address, requests in flight and last error, as lines of text. Writes up
+ * to `room` bytes to `buffer`: the text is cut to fit, and ends with a zero if room is not 0. Return the length of the
+ * whole text, without the zero; 0 for NULL and in a forked child. */
 CEN_API size_t cen_mux_pool_dump(cen_mux_pool *pool, char *buffer, size_t room);
 
-/* Its parts, as long as it is there; they must not be closed, stopped or freed. The registry is another one each time that it was
- * restarted, and NULL meanwhile: to be asked for anew, and used in haste. Its key for all connections is cen_key_text("up"), and
- * a value is the connection's cen_mux, to be used in a read section only, for a look. */
+/* Return the parts of the pool, valid as long as the pool; NULL for NULL and in a forked child. They must not be
+ * closed, stopped or freed. cen_mux_pool_supervisor is the root of the tree, and cen_mux_pool_connections the
+ * supervisor below it.
+ *
+ * The registry is another one after each of its restarts, and NULL in between: get it again for each use, and use it
+ * briefly. It has the connections under the key cen_key_text("up"). A value is the connection's cen_mux, which may be
+ * inspected in a read section only. */
 CEN_API cen_router *cen_mux_pool_router(cen_mux_pool *pool);
 CEN_API cen_registry *cen_mux_pool_registry(cen_mux_pool *pool);
-CEN_API cen_supervisor *cen_mux_pool_supervisor(cen_mux_pool *pool);  /* the root */
-CEN_API cen_supervisor *cen_mux_pool_connections(cen_mux_pool *pool); /* the one below */
+CEN_API cen_supervisor *cen_mux_pool_supervisor(cen_mux_pool *pool);
+CEN_API cen_supervisor *cen_mux_pool_connections(cen_mux_pool *pool);
 
 #ifdef __cplusplus
 }

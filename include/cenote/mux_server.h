@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other end of multiplexed connections: a server for tests, examples and
- * services of one's own. libcenote-net.
+ * A server for multiplexed connections, for tests, examples and small services. Part of libcenote-net.
  *
  *     static void handle(void *argument, cen_mux_call *call)     // on the loop's thread
  *     {
@@ -17,15 +16,14 @@
  *     // ...
  *     cen_mux_server_stop(server);
  *
- * A call is answered at once or later, in any order and from any thread, or
- * dropped: then its client waits until its deadline. It is the handler's from the
- * moment in which it is entered until it has been answered or dropped, also
- * after the client has gone, and after the server was stopped. A client has gone when it has ended
- * its side, too: what was not answered by then is not sent to one that only says that it has no more to ask.
+ * The handler may reply to a call at once or later, in any order and from any thread. It may also drop a call: then the
+ * client waits until its deadline. A call belongs to the handler until it is replied to or dropped, even after the
+ * client has disconnected or the server was stopped. A client that shuts down its sending side counts as disconnected:
+ * replies that were not sent by then are lost.
  *
- * Threads: everything from any thread, and from within the handler unless it says otherwise.
- * Fork: in the child every function answers FORKED, and stop closes the child's copy of
- * the listening socket and leaves all else alone. The parent notices nothing.
+ * Threads: everything from any thread, and in the handler, unless noted otherwise.
+ * Fork: in the child every function returns FORKED. cen_mux_server_stop closes the child's copy of the listening socket
+ * and touches nothing else. The parent notices nothing.
  */
 #ifndef CENOTE_MUX_SERVER_H
 #define CENOTE_MUX_SERVER_H
@@ -47,88 +45,117 @@ extern "C" {
 
 typedef struct cen_mux_server cen_mux_server;
 
-/* One request of a client. Whoever has it may read the fields and set `user`. */
+/* One request of a client. Its owner may read the fields and set `user`. */
 typedef struct cen_mux_call {
-    const void *payload; /* a copy, as long as the call is there */
+    const void *payload; /* a copy, valid as long as the call */
     size_t payload_size;
-    uint64_t id;     /* the client's name for it */
-    uint64_t client; /* the connection it came by: no two of a server have or had the same */
-    void *user;      /* never touched */
+    uint64_t id;     /* that the client gave the request */
+    uint64_t client; /* number of the connection, unique in a server's life */
+    void *user;      /* the program's own; never touched */
 } cen_mux_call;
 
-/* Zero means default in every field, unless it says otherwise. Fields are only ever appended. */
+/* Zero means the default in every field, unless noted otherwise. Fields are only ever appended. */
 typedef struct cen_mux_server_options {
     size_t size;         /* sizeof(cen_mux_server_options), set by the macro */
     const char *name;    /* copied; default "server" */
-    const char *address; /* "host:port", "[v6]:port" or "unix:/path"; port 0: any that is free. Required. */
-    cen_codec codec;     /* default cen_codec_binary(); what it points to must outlive the server and its calls */
+    const char *address; /* "host:port", "[v6]:port" or "unix:/path"; port 0: any free port. Required. */
+    cen_codec codec;     /* default cen_codec_binary(); all that it points to must outlive the server and its calls */
 
     /* Called with each request, on the loop's thread, one at a time. Required. */
     void (*handle)(void *argument, cen_mux_call *call);
-    /* Told when a client has come (cause is NULL) and when it is gone (a sentence), on the same thread; NULL: nobody is. */
+    /* Called when a client has connected (cause is NULL) and when it has disconnected (a sentence), on the same thread.
+     * Default none. */
     void (*client)(void *argument, uint64_t client, const char *cause);
-    void *argument; /* of these */
+    void *argument; /* passed to these two */
 
-    size_t max_clients; /* further ones are closed as soon as they come; default 1000 */
-    size_t max_payload; /* a client that sends a larger one is cut off; default 1 MiB */
-    /* bytes of answers a client has not fetched, above which none of its requests is read; default 1 MiB */
+    size_t max_clients; /* limit of clients; further connections are closed at once; default 1000 */
+    size_t max_payload; /* limit of a request in bytes; a client that exceeds it is cut off; default 1 MiB */
+    /* limit of bytes of replies that a client has not received; above it the client is not read from; default 1 MiB */
     size_t max_output;
-    /* after so long a silence of a TCP client it is asked whether it is there, and is gone after as long again
-     * without an answer; default 30 s, CEN_OFF: it is not */
+    /* how long a TCP client may be silent before it is probed (TCP keep-alive). It counts as disconnected if as much
+     * time again passes without an answer. Default 30 s, CEN_OFF: no probes. */
     int64_t keepalive_ns;
     cen_loop *loop;                 /* default the process' own */
     const cen_allocator *allocator; /* default malloc */
-    /* requests of one client that the handler has and has neither answered nor dropped: with so many none of its
-     * requests is read; default 10000. A handler that answers the first only when it has more of the same client
-     * than that waits for ever */
+    /* limit of one client's calls that the handler has neither replied to nor dropped; at the limit the client is not
+     * read from; default 10000. A handler that needs more calls of the same client before it replies to one waits
+     * without end. */
     size_t max_calls;
 } cen_mux_server_options;
 
+/* Options with the given fields set and all others zero. */
 #define CEN_MUX_SERVER_OPTIONS(...) CEN_OPTIONS_(cen_mux_server_options, __VA_ARGS__)
 
-/* Listens when it returns. A name is resolved on the calling thread, which may
- * block. A socket file that no server answers at is replaced.
- * Errors: INVALID (the text names the field), SYSTEM (the text names the address
- * and what the system said), NO_MEMORY, FORKED (the loop is a parent's). */
+/* Start a server. It listens when the call returns. A socket file without a server behind it is replaced.
+ *
+ * Blocking: to look up a name in options.address, on the calling thread.
+ * Returns:
+ *   OK         *out is the server
+ *   SYSTEM     the text names the address and the system's error; error->code is errno, or 0
+ *   INVALID    out is NULL, or an option is not allowed; the text names it
+ *   NO_MEMORY  out of memory
+ *   FORKED     the loop belongs to the parent process
+ */
 CEN_API cen_status cen_mux_server_start(const cen_mux_server_options *options, cen_mux_server **out, cen_error *error);
 
-/* Where it listens, with the port that it got; as long as the server is there. In a child: as the parent's. */
+/* Return the address that the server listens at, with its actual port, valid until the server is stopped; "" for NULL.
+ * In the child of a fork it is the parent's. */
 CEN_API const char *cen_mux_server_address(const cen_mux_server *server);
 
-/* Stops listening and closes every client's connection. When it returns no
- * handler is running, except the one that calls it, nor will be entered. The server
- * is gone then; its calls are there until they are answered or dropped. NULL is allowed. */
+/* Stop listening, close the connections of all clients, and free the server. When it returns, no handler is running,
+ * except the one that calls it, and none will be called. Calls stay valid until they are replied to or dropped. NULL is
+ * allowed. */
 CEN_API void cen_mux_server_stop(cen_mux_server *server);
 
-/* Closes the connection of one client, as if it had died: what it has not been
- * sent is lost. 0: of all. Errors: ABSENT (there is none, or no more), INVALID, FORKED. */
+/* Close the connection of one client, or of all with 0, as if it had broken: replies that are not sent are lost.
+ *
+ * Blocking: until the loop's thread has done it.
+ * Returns:
+ *   OK       at least one connection was closed
+ *   ABSENT   there is no such client
+ *   INVALID  server is NULL
+ *   FORKED   the server belongs to the parent process
+ */
 CEN_API cen_status cen_mux_server_kill(cen_mux_server *server, uint64_t client);
 
-/* ---- Answering ------------------------------------------------------------------- */
+/* ---- Replies --------------------------------------------------------------------- */
 
-/* Sends the answer; the call is over. The payload is copied. Whatever it
- * answers, the call is gone, except with INVALID (NULL, or the codec cannot carry
- * this payload) and NO_MEMORY: then it is still the caller's. LOST: the client is
- * gone. In a child: FORKED, and nothing is touched. */
+/* Send the reply to a call, which ends the call. The payload is copied.
+ *
+ * Ownership: after OK and LOST the call is freed. After INVALID and NO_MEMORY it is still the caller's.
+ * Returns:
+ *   OK         the reply is sent, or will be
+ *   LOST       the client has disconnected
+ *   INVALID    call is NULL, payload is NULL and size is not 0, or the codec cannot carry the payload
+ *   NO_MEMORY  out of memory
+ *   FORKED     the call belongs to the parent process; nothing is touched
+ */
 CEN_API cen_status cen_mux_call_reply(cen_mux_call *call, const void *payload, size_t size);
 
-/* The call is over and will never be answered. NULL is allowed. */
+/* End a call without a reply. NULL is allowed. */
 CEN_API void cen_mux_call_drop(cen_mux_call *call);
 
-/* ---- A look at it --------------------------------------------------------------------- */
+/* ---- Statistics ------------------------------------------------------------------------ */
 
+/* Stats of a server. */
 typedef struct cen_mux_server_stats {
     size_t size;       /* sizeof(cen_mux_server_stats), set by CEN_SIZED */
     uint64_t clients;  /* connected now */
-    uint64_t accepted; /* ever, those refused included */
-    uint64_t refused;  /* because of max_clients */
-    uint64_t calls;    /* handed to the handler */
-    uint64_t replies;  /* of these, answered */
-    uint64_t broken;   /* clients cut off because of what they sent */
+    uint64_t accepted; /* connections ever, refused ones included */
+    uint64_t refused;  /* of these, refused because of max_clients */
+    uint64_t calls;    /* calls handed to the handler */
+    uint64_t replies;  /* of these, replied to */
+    uint64_t broken;   /* clients cut off because of invalid data */
     uint64_t received_bytes, sent_bytes;
 } cen_mux_server_stats;
 
-/* Each number was true during the call. Errors: INVALID, FORKED. */
+/* Read the statistics of the server. Each number was true at some moment of the call.
+ *
+ * Returns:
+ *   OK       *out is filled in
+ *   INVALID  server or out is NULL, or the size is wrong
+ *   FORKED   the server belongs to the parent process
+ */
 CEN_API cen_status cen_mux_server_stats_get(const cen_mux_server *server, cen_mux_server_stats *out);
 
 #ifdef __cplusplus

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owners: whose the entries of registries are. When an owner ends, its
- * entries go, in every registry. libcenote-route.
+ * Owners of registry entries. When an owner ends, its entries are removed from every registry. libcenote-route.
  *
  *     cen_owner *owner;
  *     cen_owner_options options = CEN_OWNER_OPTIONS(.name = "connection 7");
  *     cen_owner_new(&options, &owner, &error);
  *     cen_registry_register(registry, key, connection, owner, NULL, &error);
  *     // ...
- *     cen_owner_end(owner);                   // nobody finds the connection any more
+ *     cen_owner_end(owner);                   // lookups do not find the connection any longer
  *
- * A thread is an owner, too: what is registered without naming one is the
- * calling thread's, and goes when the thread ends, by returning, by pthread_exit or
- * cancelled; whoever has joined it finds nothing of it. (The main thread's stays
- * when main returns: then the process ends.) A step of a crew's task must name an
- * owner, since the task may go on on another thread.
+ * A thread is an owner, too. An entry that is registered without an owner belongs to the calling thread. It is removed
+ * when the thread ends: by returning, by pthread_exit or by cancellation. A thread that has joined it finds none of its
+ * entries. (The entries of the main thread stay when main returns, because the process ends then.) A step of a crew's
+ * task must name an owner, because the task may continue on another thread.
  *
- * Life: an owner made by new is its maker's until end, which takes the handle back. Who
- * uses it while another may end it holds it meanwhile: register then answers
- * CLOSED, or what was registered is removed by the end, and nothing in between.
+ * Life: an owner that cen_owner_new created belongs to its creator until cen_owner_end, which takes the handle back. A
+ * thread that uses an owner while another may end it holds the handle meanwhile (cen_owner_hold). Then a register
+ * either returns CLOSED, or the end of the owner removes the entry; there is no other outcome.
  *
- * Threads: everything from any thread.
- * Fork: in the child an owner of the parent's answers FORKED and is not touched. The
- * thread that forked is a new owner there, without entries.
+ * Threads: every function may be called from any thread.
+ * Fork: in the child, calls for an owner of the parent return FORKED and do not touch it. The thread that forked is a
+ * new owner there, without entries.
  */
 #ifndef CENOTE_OWNER_H
 #define CENOTE_OWNER_H
@@ -45,43 +43,74 @@ typedef struct cen_entry cen_entry; /* see registry.h */
 /* Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_owner_options {
     size_t size;                    /* sizeof(cen_owner_options), set by the macro */
-    const char *name;               /* copied, cut after 47 bytes; for texts; default "owner N" with its number */
+    const char *name;               /* copied, cut after 47 bytes; for error texts; default "owner N" with its id */
     const cen_allocator *allocator; /* default malloc */
 } cen_owner_options;
 
+/* Options with the given fields: CEN_OWNER_OPTIONS(.name = "connection 7"). All others are zero. */
 #define CEN_OWNER_OPTIONS(...) CEN_OPTIONS_(cen_owner_options, __VA_ARGS__)
 
-/* `options` may be NULL. Errors: INVALID, NO_MEMORY. */
+/* Create an owner. `options` NULL: defaults.
+ * Returns:
+ *   OK
+ *   INVALID    out is NULL, or an option is invalid; the text names it
+ *   NO_MEMORY
+ */
 CEN_API cen_status cen_owner_new(const cen_owner_options *options, cen_owner **out, cen_error *error);
 
-/* Removes all its entries, in every registry, and lets go of the handle. Whoever looks
- * for one when this has returned finds none; listeners are told, with the reason
- * OWNER_ENDED. Cannot fail for want of memory, and needs none. May be called in a read
- * section and by listeners. NULL is allowed.
- * Errors: MISUSE (it is a thread's, or has ended before and is still held), FORKED: nothing changes. */
+/* End an owner: remove all of its entries, in every registry, and drop the handle. When the call has returned, no
+ * lookup finds any of them. Needs no memory, so it cannot fail for lack of it. NULL is allowed. With any status but OK
+ * nothing changes.
+ *
+ * Callbacks: listeners are called with the reason OWNER_ENDED. The call is allowed in a read section and in a listener.
+ * Returns:
+ *   OK
+ *   MISUSE  it is the owner of a thread, or has ended before and is still held
+ *   FORKED  the owner belongs to the parent process
+ */
 CEN_API cen_status cen_owner_end(cen_owner *owner);
 
-/* The calling thread's own, made now if there is none; it ends with the thread, and is not held.
- * Errors: MISUSE (in a step of a crew's task), NO_MEMORY, SYSTEM, INVALID. */
+/* Get the owner of the calling thread. It is created if there is none. It ends with the thread, and the caller does not
+ * hold it.
+ * Returns:
+ *   OK
+ *   MISUSE     called in a step of a crew's task
+ *   NO_MEMORY
+ *   SYSTEM     the system has no thread-specific key left, by which the end of the thread is noticed
+ *   INVALID    out is NULL
+ */
 CEN_API cen_status cen_owner_thread(cen_owner **out, cen_error *error);
 
-/* Keeps the handle's memory, not the owner: for whoever uses it while another may end it. */
+/* Hold the handle, and drop it again: while it is held, its memory stays. The owner may end meanwhile. For a thread
+ * that uses an owner while another thread may end it. */
 CEN_API void cen_owner_hold(cen_owner *owner);
 CEN_API void cen_owner_drop(cen_owner *owner);
 
-/* "connection 7", or "thread 3" with the number of cen_holder_number() there; as long as it is held, or an entry of its is
- * seen in a read section. */
+/* Return the owner's name: "connection 7", or "thread 3" with the number that cen_holder_number() returns in that
+ * thread. It is valid while the owner is held, and in a read section in which one of its entries was found. */
 CEN_API const char *cen_owner_name(const cen_owner *owner);
 
-/* A number that no other owner of the process has or had. */
+/* Return a number that no other owner of the process has or had. */
 CEN_API uint64_t cen_owner_id(const cen_owner *owner);
 
-/* How many entries it has, in all registries. Errors: INVALID, FORKED. */
+/* Get the number of the owner's entries, in all registries.
+ * Returns:
+ *   OK
+ *   INVALID  owner or out is NULL
+ *   FORKED   the owner belongs to the parent process
+ */
 CEN_API cen_status cen_owner_count(const cen_owner *owner, size_t *out);
 
-/* Calls `visit` with each of its entries, in all registries, in the order in which they were registered, in a read
- * section, until it answers false. One that is there from the beginning to the end of the call is visited once, one that comes
- * or goes meanwhile once or not at all. Errors: INVALID, FORKED. */
+/* Call `visit` for each entry of the owner, in all registries, in the order of registration, until it returns false. An
+ * entry that is there during the whole call is visited once. An entry that is registered or removed meanwhile is
+ * visited once or not at all.
+ *
+ * Callbacks: visit is called in a read section.
+ * Returns:
+ *   OK
+ *   INVALID  owner or visit is NULL
+ *   FORKED   the owner belongs to the parent process
+ */
 CEN_API cen_status cen_owner_each(cen_owner *owner, bool (*visit)(void *argument, const cen_entry *entry),
                                   void *argument);
 

@@ -15,32 +15,27 @@
  *     // ... close and free the pool
  *     cen_pollable_free(pollable, &error);
  *
- * It is a manual poller, a manual runtime and an inbox, with one descriptor, one
- * call and one free:
+ * It is a manual poller, a manual runtime and an inbox, with one descriptor, one call and one free:
  *     cen_pollable_executor   where completion callbacks go: they run in run_ready
  *     cen_pollable_runtime    for pools: deadlines, idle timeouts and health checks, without a thread
  *     cen_pollable_poller     for drivers that connect without threads: cen_pq_options.poller and so on
  * A program that uses only some of them leaves the others alone.
  *
- * The descriptor is readable whenever there is something to run: a job was
- * posted, a watched descriptor is ready, or a deadline has passed. The program
- * arms nothing, keeps no timer and never reads the descriptor. It may be watched
- * level-triggered or edge-triggered (EPOLLET), by poll, epoll, libuv, libevent,
- * GLib or io_uring.
+ * The descriptor is readable whenever there is something to run: a job was posted, a watched descriptor is ready, or a
+ * deadline has passed. The program arms nothing, keeps no timer and never reads the descriptor. It may be watched
+ * level-triggered or edge-triggered (EPOLLET), by poll, epoll, libuv, libevent, GLib or io_uring.
  *
- * Threads: every function may be called from any thread. One thread at a time
- * runs what is ready; it need not always be the same. Other threads may post to
- * the executor and use the pools.
- * Fork: a child of the process runs nothing of it: FORKED, and descriptor -1.
- * cen_pollable_free gives the memory back there.
+ * Threads: every function may be called from any thread. One thread at a time runs what is ready; it need not always be
+ * the same. Other threads may post to the executor and use the pools.
+ * Fork: a child of the process runs nothing of it: calls return FORKED, and the descriptor is -1. cen_pollable_free
+ * frees the memory there.
  * Systems: Linux. Elsewhere cen_pollable_new fails with SYSTEM.
  *
  * Caveats
- *  - Do not poll, drain or free the three parts by their own functions:
- *    what one of those answers would be missing here.
- *  - A pool whose driver blocks needs a runtime with threads. Leave .runtime out
- *    for it; its completion callbacks go to the pollable's executor all the same.
- *  - What run_ready runs holds up the loop. It must not block.
+ *  - Do not poll, run or free the three parts by their own functions: the pollable does not see what those have done.
+ *  - A pool whose driver blocks needs a runtime with threads. Leave .runtime out for it. Its completion callbacks go to
+ *    the pollable's executor all the same.
+ *  - A callback that run_ready runs holds up the loop. It must not block.
  */
 #ifndef CENOTE_POLLABLE_H
 #define CENOTE_POLLABLE_H
@@ -69,56 +64,59 @@ typedef struct cen_pollable_options {
     const cen_allocator *allocator; /* default malloc */
 } cen_pollable_options;
 
+/* Options with the given fields: CEN_POLLABLE_OPTIONS(.name = "main loop"). All others are zero. */
 #define CEN_POLLABLE_OPTIONS(...) CEN_OPTIONS_(cen_pollable_options, __VA_ARGS__)
 
 /* Create a pollable. `options` NULL: defaults.
  * Returns:
- *   CEN_OK
- *   CEN_INVALID    out is NULL, or the text names the field
- *   CEN_NO_MEMORY
- *   CEN_SYSTEM     no descriptor, or not Linux */
+ *   OK
+ *   INVALID    out is NULL, or an option is invalid; the text names it
+ *   NO_MEMORY
+ *   SYSTEM     the system has no descriptor for it, or is not Linux
+ */
 CEN_API cen_status cen_pollable_new(const cen_pollable_options *options, cen_pollable **out, cen_error *error);
 
-/* Free the pollable, its parts and its descriptor. NULL is allowed. Remove the
- * descriptor from the loop first.
+/* Free the pollable, its parts and its descriptor. NULL is allowed. Remove the descriptor from the loop first.
  *
- * Pools, timers and actors that use its runtime are freed before. A pool that was closed need not be: its
- * objects must be back, and the memory of the pollable stays until the last such pool is freed.
- * Nothing may be posted to the executor any more. A free that fails changes nothing, and may be called again.
+ * Free pools, timers and actors that use its runtime first. A pool that was closed need not be freed first: its objects
+ * must be back, and the memory of the pollable stays until the last such pool is freed. Nothing may be posted to the
+ * executor from then on. With any status but OK nothing changes, and the call may be repeated.
  * Returns:
- *   CEN_OK
- *   CEN_BUSY    something still uses it; the text says what, and how many. Or another thread is in run_ready
- *   CEN_MISUSE  called from something that run_ready runs */
+ *   OK
+ *   BUSY    something still uses it, and the text says what, and how many; or another thread is in run_ready
+ *   MISUSE  called from something that run_ready runs
+ */
 CEN_API cen_status cen_pollable_free(cen_pollable *pollable, cen_error *error);
 
-/* The descriptor to watch for reading, from cen_pollable_new until cen_pollable_free. Never read, write or
- * close it. -1: NULL, or a forked child. */
+/* Return the descriptor to watch for reading, from cen_pollable_new until cen_pollable_free. Never read, write or close
+ * it. -1 for NULL, and in a forked child. */
 CEN_API int cen_pollable_fd(const cen_pollable *pollable);
 
-/* Run what is due: completion callbacks and other jobs, timers, the calls of
- * drivers for descriptors that are ready. Call it when the descriptor is
- * readable, or at any other time.
+/* Run what is due: completion callbacks and other jobs, timers, and calls of drivers for descriptors that are ready.
+ * Call it when the descriptor is readable, or at any other time.
  *
- * It never waits, and returns after some thousand calls even if these make ever more work. Then the
- * descriptor is readable again, with a new edge, so the loop comes back by itself. *ran, if not NULL: how many calls
- * were made. *more, if not NULL: whether something is left. Both are written only with OK.
- * Callbacks: they run on this thread, with no lock held. They may call everything but cen_pollable_free.
+ * It returns after some thousand calls even if these create more work. Then the descriptor is readable again, with a
+ * new edge, so the loop comes back by itself. *ran, if not NULL: how many calls were made. *more, if not NULL: whether
+ * something is left. Both are written only with OK.
+ *
+ * Blocking: never waits.
+ * Callbacks: they run on this thread, with no lock held. They may call every function except cen_pollable_free.
  * Returns:
- *   CEN_OK
- *   CEN_BUSY     another thread is in run_ready; when it has ended the descriptor is readable once more, so
- *                that nothing is missed that the caller was woken for
- *   CEN_MISUSE   called from something that it runs itself; likewise
- *   CEN_FORKED   it is the parent's
- *   CEN_INVALID  NULL */
+ *   OK
+ *   BUSY     another thread is in run_ready; when that call ends, the descriptor becomes readable once more, so that
+ *            nothing is missed that the caller was woken for
+ *   MISUSE   called from something that it runs itself; the descriptor becomes readable likewise
+ *   FORKED   the pollable belongs to the parent process
+ *   INVALID  pollable is NULL
+ */
 CEN_API cen_status cen_pollable_run_ready(cen_pollable *pollable, size_t *ran, bool *more);
 
-/* Return in how many nanoseconds run_ready will have something to do because of a deadline: 0 if something is due
- * now, -1 if no deadline is pending. The descriptor becomes readable by itself then, so a loop that watches it needs no
- * timeout. Round up for poll and epoll_wait: (ns + 999999) / 1000000.
- * NULL, and in a forked child: -1. */
+/* Return in how many nanoseconds run_ready will have something to do because of a deadline: 0 if something is due now,
+ * -1 if no deadline is pending. The descriptor becomes readable by itself then, so a loop that watches it needs no
+ * timeout. Round up for poll and epoll_wait: (ns + 999999) / 1000000. -1 for NULL, and in a forked child. */
 CEN_API int64_t cen_pollable_next_deadline(cen_pollable *pollable);
 
-/* The parts, to be put into options and calls. They belong to the pollable. NULL for NULL. */
+/* Return the parts, for options and calls. They belong to the pollable. NULL for NULL. */
 CEN_API cen_executor *cen_pollable_executor(cen_pollable *pollable);
 CEN_API cen_runtime *cen_pollable_runtime(cen_pollable *pollable);
 CEN_API cen_poller *cen_pollable_poller(cen_pollable *pollable);

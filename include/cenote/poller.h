@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A poller: who says when a descriptor is ready, for drivers that connect, test
- * and reset without a thread for each.
+ * A poller: it tells drivers when a file descriptor is ready, so that they connect, test and reset without a thread for
+ * each object.
  *
- * It has a thread of its own:
+ * A poller has a thread of its own:
  *
  *     cen_poller *poller;
  *     cen_poller_options options = CEN_POLLER_OPTIONS(.name = "orders");
@@ -12,23 +12,23 @@
  *     // ...
  *     cen_poller_free(poller);               // after the pools that use it
  *
- * or, if options.manual says so, none: the program watches its one descriptor in whatever loop it has, and calls poll
- * when that is readable. Deadlines make it readable too, so that nothing else is to be asked.
+ * With options.manual it has none. The program watches the poller's one descriptor in its event loop, and calls
+ * cen_poller_poll when that descriptor is readable. Deadlines make it readable, too, so the loop needs no timeout.
  *
  *     struct pollfd fds[] = {{cen_poller_fd(poller), POLLIN, 0}};   // and the program's own
  *     for (;;) {
  *         poll(fds, 1, -1);
- *         cen_poller_poll(poller, CEN_NOW, NULL);
+ *         cen_poller_poll(poller, CEN_NOW, NULL, NULL);
  *     }
  *
- * A watch is for one event: what was told once is told again when it was watched again.
+ * A watch is for one event. To be called for the next one, watch again.
  *
- * Threads: every function may be called from any thread. `ready` runs on the poller's thread, or in poll; it holds
- * up all other watches meanwhile and must not block. No lock is held then, and it may watch, unwatch, and call all of
- * cenote but cen_poller_free.
- * Fork: the child has no such thread, and nothing is watched there: every call answers FORKED, and free gives the
- * memory back.
- * Systems: Linux. Elsewhere cen_poller_new answers SYSTEM.
+ * Threads: every function may be called from any thread. `ready` runs on the poller's thread, or in cen_poller_poll. No
+ * lock is held then. It may call every function of cenote except cen_poller_free and cen_poller_poll of this poller. It
+ * delays all other watches of the poller, so it must not block.
+ * Fork: the child does not have the thread, and nothing is watched there. Every call returns FORKED, except
+ * cen_poller_free, which frees the memory.
+ * Systems: Linux. Elsewhere cen_poller_new fails with SYSTEM.
  */
 #ifndef CENOTE_POLLER_H
 #define CENOTE_POLLER_H
@@ -48,33 +48,34 @@ extern "C" {
 
 typedef struct cen_poller cen_poller;
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* Options of a poller. Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_poller_options {
     size_t size;                    /* sizeof(cen_poller_options), set by the macro */
-    const char *name;               /* copied; the thread's name; default "cenote:poller" */
-    bool manual;                    /* no thread; the program polls */
+    const char *name;               /* copied, cut after 15 bytes; the thread's name; default "cenote:poller" */
+    bool manual;                    /* no thread; the program calls cen_poller_poll */
     const cen_allocator *allocator; /* default malloc */
 } cen_poller_options;
 
+/* Options with the given fields: CEN_POLLER_OPTIONS(.name = "orders"). All others are zero. */
 #define CEN_POLLER_OPTIONS(...) CEN_OPTIONS_(cen_poller_options, __VA_ARGS__)
 
-/* What is waited for, and what has come. */
+/* Events: what a watch waits for, and what has happened. */
 enum {
     CEN_READABLE = 1,
     CEN_WRITABLE = 2,
-    /* The other end is gone, or there is an error: told whether it was asked for or not, with READABLE and WRITABLE as far
-     * as these were asked for, so that whoever reads or writes finds out. */
+    /* The other side has closed the connection, or there is an error. It is reported whether it was asked for or not,
+     * together with those of READABLE and WRITABLE that were asked for, so that the next read or write finds out. */
     CEN_HUNG_UP = 4,
 };
 
-/* One descriptor that somebody waits for. Caller-owned; all zero but `ready` and `argument` before its first use. While it
- * is watched it must stay where it is. */
+/* A watch: one descriptor or one deadline that is waited for. Caller-owned. Before its first use, set `ready` and
+ * `argument`, and everything else to zero. It must stay in place while it is watched. */
 typedef struct cen_watch {
-    /* Tells what has come: CEN_READABLE and so on, or 0 if the deadline was first. The watch is the caller's again when
-     * this is entered: it may be watched anew or its memory be freed in here. */
+    /* Called with the events that have happened (CEN_READABLE and so on), or with 0 if the deadline passed first. The
+     * watch is the caller's again when this is entered: it may be watched again or freed in here. */
     void (*ready)(struct cen_watch *watch, unsigned events);
-    void *argument; /* the caller's own */
-    /* cenote's */
+    void *argument; /* the program's own; never touched */
+    /* private */
     int fd_;
     uint32_t watched_;
     struct {
@@ -84,33 +85,69 @@ typedef struct cen_watch {
     void *reserved_[4];
 } cen_watch;
 
-/* The thread has begun when it returns. Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM. */
+/* Create a poller, and start its thread unless options.manual is set. `options` NULL: defaults.
+ * Returns:
+ *   OK         *out is the poller
+ *   INVALID    out is NULL, or an option is invalid; the text names it
+ *   NO_MEMORY  out of memory
+ *   SYSTEM     the system has no descriptor or thread for it, or is not Linux; error->code is errno
+ */
 CEN_API cen_status cen_poller_new(const cen_poller_options *options, cen_poller **out, cen_error *error);
 
-/* Ends the thread, waits for it and gives the memory back. NULL is allowed. If a `ready` is being called it has returned before
- * this decides. Errors: BUSY (something is watched), MISUSE (from `ready`): nothing changes. */
+/* End the thread, wait for it and free the memory. NULL is allowed. With any status but OK nothing changes.
+ *
+ * Blocking: waits for a `ready` that is running, and decides only then.
+ * Returns:
+ *   OK      the poller is freed, or was NULL
+ *   BUSY    something is watched, or another thread polls it
+ *   MISUSE  called in a `ready` of this poller
+ */
 CEN_API cen_status cen_poller_free(cen_poller *poller);
 
-/* Lets watch->ready be called once, when the descriptor is as `events` say or the deadline has come, whatever is first.
- * CEN_DEFAULT: CEN_NEVER. Never within this call. A descriptor can be watched once at a time and must stay open until then, or
- * until it is unwatched. With fd -1 and no events only the deadline is waited for.
- * Errors: INVALID (NULL, no events, a descriptor that cannot be watched), MISUSE (it is watched already), EXISTS (another
- * watch has that descriptor), NO_MEMORY, FORKED. */
+/* Watch a descriptor: watch->ready is called once, when one of `events` has happened or the deadline has passed,
+ * whichever is first. CEN_DEFAULT: CEN_NEVER. With fd -1 and no events, only the deadline is awaited. error->text names
+ * the poller and the descriptor.
+ *
+ * Ownership: the watch belongs to the poller until `ready` is entered or cen_poller_unwatch returns true. The
+ * descriptor must stay open until then.
+ * Blocking: never waits.
+ * Callbacks: `ready` is never called within this call.
+ * Returns:
+ *   OK         the descriptor is watched
+ *   INVALID    poller, watch or watch->ready is NULL; there are no events for a descriptor; or the system cannot watch
+ *              the descriptor: it is closed, or is a regular file
+ *   MISUSE     the watch is in use
+ *   EXISTS     another watch has that descriptor
+ *   NO_MEMORY  out of memory
+ *   FORKED     the poller belongs to the parent process
+ */
 CEN_API cen_status cen_poller_watch(cen_poller *poller, cen_watch *watch, int fd, unsigned events,
-                                    cen_deadline deadline);
+                                    cen_deadline deadline, cen_error *error);
 
-/* Watches no more: true if `ready` will not be called on that account. False: it was called before, or was never watched. If
- * it was just being called on another thread it has returned when this does: so whoever calls this holds no lock
- * that `ready` takes. From within a `ready` it never waits. */
+/* End a watch. Return true if `ready` will not be called for it. Return false if it was called before, or if the watch
+ * was not in use.
+ *
+ * Blocking: if `ready` is running for this watch on another thread, waits until it has returned. So the caller must not
+ * hold a lock that `ready` takes. In a `ready` of this poller this never waits. */
 CEN_API bool cen_poller_unwatch(cen_poller *poller, cen_watch *watch);
 
-/* The descriptor for a loop: readable when poll has something to do. -1 if it has a thread. */
+/* Return the descriptor of a manual poller, for an event loop. It is readable when cen_poller_poll has something to do.
+ * -1 for NULL, if the poller has a thread, and in a forked child. */
 CEN_API int cen_poller_fd(const cen_poller *poller);
 
-/* Waits until the deadline for something to happen (CEN_NOW: does not wait; CEN_DEFAULT: CEN_NEVER), and calls `ready` of all that
- * are. *told, if not NULL: how many. One thread at a time. Errors: TIMEOUT (nothing was), MISUSE (it has a
- * thread, another thread polls, or this is called from `ready`), FORKED, INVALID. */
-CEN_API cen_status cen_poller_poll(cen_poller *poller, cen_deadline deadline, uint32_t *told);
+/* Poll a manual poller: call `ready` of every watch that is ready or whose deadline has passed. *told, if not NULL, is
+ * how many were called. error->text names the poller.
+ *
+ * Blocking: until a watch is ready, or until the deadline (CEN_DEFAULT: CEN_NEVER). CEN_NOW does not wait.
+ * Threads: one thread at a time.
+ * Returns:
+ *   OK       at least one `ready` was called
+ *   TIMEOUT  no watch became ready in time
+ *   MISUSE   the poller has a thread, another thread polls it, or called in a `ready` of this poller
+ *   FORKED   the poller belongs to the parent process
+ *   INVALID  poller is NULL
+ */
+CEN_API cen_status cen_poller_poll(cen_poller *poller, cen_deadline deadline, uint32_t *told, cen_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PostgreSQL connections for a pool: a driver over libpq. This header is of libcenote-pq.
+ * A driver for pools of PostgreSQL connections, over libpq. Part of libcenote-pq.
  *
  *     cen_pool *pool;
  *     cen_error error;
@@ -19,14 +19,15 @@
  *         puts(error.text);
  *     }
  *
- * A lease has a PGconn of libpq. Use it with all functions of libpq except PQfinish and PQreset. Before the next holder has the
- * connection, a running query is cancelled, an open transaction is rolled back, and changed settings are reset as far as they
- * are seen: see cen_pq_reset_policy. A rolled back transaction is told as CEN_EVENT_LEFT_OPEN, once for each call site.
+ * A lease holds a PGconn of libpq. Use it with every function of libpq except PQfinish and PQreset. Before the
+ * connection is lent again, the driver cancels a running query, rolls back an open transaction, and resets changed
+ * settings as far as it sees them: see cen_pq_reset_policy. The pool reports a rolled back transaction as
+ * CEN_EVENT_LEFT_OPEN, once per call site.
  *
- * Errors: error->code is the SQLSTATE as a number, see cen_pq_sqlstate, or 0; error->text names the server, the database and
- * the user, and never a password.
- * Threads: as the pool says; a connection is used by one thread at a time.
- * Fork: the child lets go of the parent's connections without a word to the server.
+ * Errors: error->code is the SQLSTATE as a number (see cen_pq_sqlstate), or 0. error->text names the server, the
+ * database and the user, and never contains a password.
+ * Threads: as for the pool. A connection is used by one thread at a time.
+ * Fork: the child drops its copies of the parent's connections and sends nothing to the server.
  */
 #ifndef CENOTE_PQ_H
 #define CENOTE_PQ_H
@@ -46,99 +47,126 @@ extern "C" {
 
 struct cen_poller;
 
-/* What the server must be. It is looked at when a connection is opened and tested, and, from what the server has reported by
- * itself, whenever one is given back: connections to a server that is not it any more are closed. */
+/* The role that the server must have. It is checked when a connection is opened and when it is tested. At each give it
+ * is checked again against what the server has reported on its own. A connection whose server has another role is
+ * closed. */
 typedef enum cen_pq_role {
     CEN_PQ_ANY = 0,
     CEN_PQ_PRIMARY,    /* not in recovery */
     CEN_PQ_REPLICA,    /* in recovery */
-    CEN_PQ_READ_WRITE, /* not in recovery, and transactions may write unless they say otherwise */
+    CEN_PQ_READ_WRITE, /* not in recovery, and transactions may write by default */
 } cen_pq_role;
 
-/* What is done before a connection is lent again. */
+/* How a connection is reset before it is lent again. */
 typedef enum cen_pq_reset_policy {
-    /* Default: a running query is cancelled, an open transaction is rolled back, and a changed session is reset by DISCARD ALL
-     * and `setup`. A session is changed by SET, RESET, DISCARD, LISTEN, LOAD, PREPARE, a temporary table or a WITH HOLD cursor
-     * that went through cen_pq_run, and by a setting that the server reports, however it was set: application_name,
-     * client_encoding, DateStyle, IntervalStyle, session_authorization, standard_conforming_strings, TimeZone; search_path
-     * since PostgreSQL 18. SET LOCAL is no change.
-     * NOT seen are other settings that were set by libpq directly, by set_config, in a function or in a DO block. */
+    /* Default: a running query is cancelled, an open transaction is rolled back, and a changed session is reset by
+     * DISCARD ALL and `setup`. The driver sees two kinds of change:
+     * - A statement of cen_pq_run: SET, RESET, DISCARD, LISTEN, LOAD, PREPARE, a temporary table, view or sequence, or
+     *   a cursor WITH HOLD. SET LOCAL is no change.
+     * - A setting that the server reports, however it was set: application_name, client_encoding, DateStyle,
+     *   IntervalStyle, session_authorization, standard_conforming_strings, TimeZone; search_path since PostgreSQL 18.
+     * NOT seen: any other setting that was set by libpq directly, by set_config, in a function or in a DO block. */
     CEN_PQ_RESET_CHANGED = 0,
     CEN_PQ_RESET_ALL,      /* DISCARD ALL and `setup` after every use: one or two round trips per give */
-    CEN_PQ_RESET_NOTHING,  /* a connection in a transaction is closed; settings reach the next holder */
-    CEN_PQ_RESET_ROLLBACK, /* as the default, but a changed session is left as it is: settings reach the next holder */
+    CEN_PQ_RESET_NOTHING,  /* a connection with a transaction or query open is closed; settings reach the next holder */
+    CEN_PQ_RESET_ROLLBACK, /* as the default, but without DISCARD ALL: settings reach the next holder */
 } cen_pq_reset_policy;
 
-/* A pool's max beside what the server has. */
+/* A pool's max compared with the connections that the server allows. */
 typedef struct cen_pq_capacity_report {
-    size_t size;              /* sizeof(cen_pq_capacity_report), set by CEN_SIZED; in on_capacity, the library's */
-    uint32_t pool_max;        /* what the pool may open; 0: unknown */
-    uint32_t max_connections; /* the server's */
-    uint32_t reserved;        /* of these, for superusers and other privileged roles */
-    uint32_t in_use;          /* connections of clients now, of whatever program, this one included */
-    uint32_t free;            /* that a role without privileges can still open */
-    bool fits;                /* the pool can reach its max: with what it has, pool_max is not more than 1 + free */
-    char text[320];           /* all that as one sentence */
+    size_t size;              /* sizeof(cen_pq_capacity_report), set by CEN_SIZED; in on_capacity, by cenote */
+    uint32_t pool_max;        /* connections that the pool may open; 0: unknown */
+    uint32_t max_connections; /* the server's limit */
+    uint32_t reserved;        /* of these, kept for superusers and other privileged roles */
+    uint32_t in_use;          /* open connections of all clients, this one included */
+    uint32_t free;            /* connections that an unprivileged role can still open */
+    bool fits;                /* the pool can reach its max: pool_max is at most `free` plus this connection */
+    char text[320];           /* all of this as one sentence */
 } cen_pq_capacity_report;
 
-/* Zero means default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended. All that it points to is
- * copied by cen_pool_new, except the poller. Callbacks are called where the pool opens: on helper threads, several at a
- * time, or, with a poller, where that tells as well, and must then be quick. */
+/* Zero means the default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended.
+ * cen_pool_new copies all that the fields point to, except the poller and `argument`. The callbacks run on the threads
+ * that open connections: helper threads, several at a time. With a poller they also run where its watches do, and must
+ * be quick. */
 typedef struct cen_pq_options {
     size_t size;     /* sizeof(cen_pq_options), set by the macro */
-    const char *uri; /* "postgresql://..." or "host=... dbname=...", as libpq reads it; default: the environment's */
+    const char *uri; /* "postgresql://..." or "host=... dbname=...", as libpq reads it; default: from the environment */
     cen_pq_role role;
     cen_pq_reset_policy reset;
     const char *setup;          /* SQL for each new connection, and after DISCARD ALL: "set statement_timeout = '5s'" */
-    int64_t connect_timeout_ns; /* for all hosts together; default the uri's connect_timeout, or 5 s */
-    int64_t test_timeout_ns;    /* default 2 s */
-    int64_t reset_timeout_ns;   /* default 2 s */
-    int64_t cancel_timeout_ns;  /* a revoked connection that is not back so long after its query was cancelled
-                                 * is cut off; default 2 s */
-    /* that a connection keeps prepared for cen_pq_run; default 64, at most 4096, CEN_NONE: none */
+    int64_t connect_timeout_ns; /* of an opening, all hosts together; default the uri's connect_timeout, or 5 s */
+    int64_t test_timeout_ns;    /* of a health check; default 2 s */
+    int64_t reset_timeout_ns;   /* of a reset; default 2 s */
+    int64_t cancel_timeout_ns;  /* grace after the cancel request to a revoked connection: one that has not been given
+                                 * back by then is cut off; default 2 s */
+    /* statements that a connection keeps prepared for cen_pq_run; default 64, at most 4096, CEN_NONE: none */
     int32_t statements;
-    /* The password, asked for at each opening, so that it may change: written to `password` as a string of less than `room`
-     * bytes. Anything but OK fails the opening, with what it said in *error. Default: the uri's, or libpq's files. */
+    /* Writes the password to `password`, as a string of less than `room` bytes. Called at each opening, so that the
+     * password may change. Any status but OK fails the opening, with the text in *error. Default: the uri's, or libpq's
+     * files. */
     cen_status (*password)(void *argument, char *password, size_t room, cen_error *error);
-    /* Notices and warnings of the server, as text. Default: they are dropped. On whatever thread uses the connection. */
+    /* Receives notices and warnings of the server as text, on the thread that uses the connection. Default: they are
+     * dropped. */
     void (*on_notice)(void *argument, const char *text);
-    /* Told once, after the first opening. */
+    /* Called once, after the first opening. */
     void (*on_capacity)(void *argument, const cen_pq_capacity_report *report);
-    void *argument;        /* of these three */
+    void *argument;        /* passed to these three */
     uint32_t capacity_max; /* the pool's max, for on_capacity */
-    /* Connects, tests and resets over that instead of on helper threads. Connections are then lent in libpq's non-blocking mode
-     * (PQsetnonblocking). It must outlive the pool. Default: none, the calls block. */
+    /* Connections are opened, tested and reset over this poller instead of on helper threads, and lent in libpq's
+     * non-blocking mode (PQsetnonblocking). It must outlive the pool. Default: none, the calls block. */
     struct cen_poller *poller;
 } cen_pq_options;
 
+/* Options with the given fields set and all others zero. */
 #define CEN_PQ_OPTIONS(...) CEN_OPTIONS_(cen_pq_options, __VA_ARGS__)
 
-/* The driver for connections to that server, with defaults. Never fails: what is wrong is said by cen_pool_new. The string, or
- * the options, must be there until that returned. */
+/* Return a driver for connections to a server, with default options or with the given ones. It always succeeds:
+ * cen_pool_new reports an invalid address or option. The string, or the options, must stay valid until cen_pool_new has
+ * returned. */
 CEN_API cen_driver cen_pq(const char *uri);
 CEN_API cen_driver cen_pq_with(const cen_pq_options *options);
 
-/* Runs a statement with `count` parameters ($1 and so on) given as text, NULL is null, and waits for the result, which the caller
- * clears. The first time that a connection sees the text it is prepared, and then executed by name; options.statements
- * are kept, the least recently used goes. One that the server has dropped (DISCARD ALL, DEALLOCATE) or whose tables
- * have changed is prepared once more, unless that happened in a transaction: its error ends the transaction, and the
- * next run prepares anew. A connection that is no pool's has nothing kept and is asked directly.
+/* Run a statement with `count` parameters ($1 and so on), given as text; NULL is the SQL null. When a connection sees a
+ * text for the first time it prepares the statement, and from then on executes it by name. It keeps options.statements
+ * of them and deallocates the least recently used. If the server has dropped a statement (DISCARD ALL, DEALLOCATE), or
+ * a table of it has changed, it is prepared again and retried. In a transaction there is no retry, because the error
+ * has aborted the transaction; the next run prepares again. A connection that no pool of this driver opened prepares
+ * nothing.
  *
- * Errors: DRIVER (the server says no: error->code has the SQLSTATE), INTERRUPTED (the query was cancelled: 57014), LOST
- * (the connection broke), DOWN (the server goes down), FULL, INVALID (NULL, or count is negative), MISUSE (pipeline
- * mode), NO_MEMORY. After LOST and DOWN, and after 25006 (the server has become read-only) unless the role is REPLICA,
- * the connection is closed when it is given back. */
+ * After LOST and DOWN the connection is closed when it is given back. After 25006 (the server is read-only) it is
+ * closed too, unless the role is REPLICA.
+ *
+ * Ownership: the result is the caller's. Free it with PQclear.
+ * Blocking: until the server has answered, without a limit of its own.
+ * Returns:
+ *   OK           *out is the result
+ *   DRIVER       the server refused the statement, and error->code has the SQLSTATE; or, with code 0, there is no
+ *                memory
+ *   INTERRUPTED  the query was cancelled (57014)
+ *   LOST         the connection broke
+ *   DOWN         the server is starting or shutting down, or ended the session (57P01, 57P02, 57P03)
+ *   FULL         the server reports that it has no connection left (53300)
+ *   INVALID      conn, sql or out is NULL, count is negative, or values is NULL and count is not 0
+ *   MISUSE       the connection is in pipeline mode
+ */
 CEN_API cen_status cen_pq_run(PGconn *conn, const char *sql, int count, const char *const *values, PGresult **out,
                               cen_error *error);
 
-/* How many statements the connection keeps prepared now. */
+/* Return the number of statements that the connection keeps prepared; 0 if no pool of this driver opened it. */
 CEN_API uint32_t cen_pq_prepared(PGconn *conn);
 
-/* Asks the server how a pool of `max` connections, 0 if that is unknown, goes with its max_connections. Waits for it. Errors: as
- * cen_pq_run. */
+/* Compare a pool of `max` connections (0: unknown) with the server's max_connections. Waits for the server.
+ *
+ * Returns:
+ *   OK           the report is filled in
+ *   INVALID      conn or out is NULL, or out->size is wrong
+ *   DRIVER       the server refused the query, or its answer does not have the expected form
+ *   others       as cen_pq_run
+ */
 CEN_API cen_status cen_pq_capacity(PGconn *conn, uint32_t max, cen_pq_capacity_report *out, cen_error *error);
 
-/* The five characters of the SQLSTATE that error->code stands for, "28P01", or "" if it is 0, into `text`; and back. */
+/* Convert error->code and SQLSTATE into each other. cen_pq_sqlstate writes the five characters, "28P01", or "" for 0,
+ * to `text` and returns it. cen_pq_code returns the number, or 0 if the text is NULL or not an SQLSTATE. */
 CEN_API const char *cen_pq_sqlstate(int code, char text[6]);
 CEN_API int cen_pq_code(const char *sqlstate);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Picks without a call: peek, route and done compiled into the program, for
- * those who count nanoseconds. libcenote-route.
+ * Inline picks: peek, route and done of a router, compiled into the program. libcenote-route.
  *
- * The functions of router.h are calls into a shared library, each of which costs about as much as
- * the pick itself. These do the same inline for routers whose strategy is random,
- * round robin by thread or two choices, and call the others for all that is not usual:
- * another strategy, a member with a limit or a target, a router that measures, nobody up,
- * a forked child. Of some five hundred routers at a time the picks are inline; of more than that they are calls.
+ * The functions of router.h are calls into a shared library. Each call costs about as much as the pick itself. The
+ * functions of this header do the same inline if the router's strategy is random, round robin by thread, or two
+ * choices. They call those of router.h in all other cases: another strategy, a member with a limit or a target, a
+ * router that measures latency, no member that is up, a forked child. Picks are inline for about five hundred routers
+ * at a time. For further routers they are calls.
  *
  *     static _Thread_local cen_picker picker;              // one for each thread and router
  *     cen_picker_init(&picker);
@@ -16,19 +15,20 @@
  *     if (cen_quick_peek(router, &picker, &member) == CEN_OK) use(cen_member_value(member));
  *     cen_quick_read_end();
  *
- * The price: the program includes liburcu's header and links liburcu-bp, and what is
- * inlined knows how the library's own structs look. cen_picker_init says INVALID if the library
- * that was loaded has others than the header that was compiled: build it again then.
+ * Cost: the program includes liburcu's header and links liburcu-bp. The inline code depends on the layout of the
+ * library's structs. cen_picker_init returns INVALID if the loaded library has another layout than this header: compile
+ * the program again then.
  *
- * Threads: a picker belongs to its thread. All else is as in router.h.
+ * Threads: a picker belongs to its thread. For all else see router.h.
  */
 #ifndef CENOTE_QUICK_ROUTE_H
 #define CENOTE_QUICK_ROUTE_H
 
 #ifndef _LGPL_SOURCE
-#define _LGPL_SOURCE /* liburcu's short functions, which it offers to everybody, inline */
+#define _LGPL_SOURCE /* liburcu offers its short functions inline to any program */
 #endif
-/* Its record of a reader is declared with more alignment than it has: that alone is not checked, in builds that check. */
+/* liburcu declares its record of a reader with more alignment than the record has. Sanitizer builds do not check
+ * that. */
 #if defined __clang__ && !defined _URCU_BP_H
 #pragma clang attribute push(__attribute__((no_sanitize("alignment"))), apply_to = function)
 #include <urcu/urcu-bp.h>
@@ -44,13 +44,18 @@
 extern "C" {
 #endif
 
+/* The state of a thread for inline picks: one for each thread and router. */
 typedef struct cen_picker {
     uint64_t random_;
     uint32_t turn_;
-    uint32_t stripe_; /* its offset */
+    uint32_t stripe_; /* the offset of the thread's stripe */
 } cen_picker;
 
-/* Errors: INVALID (NULL, or the library is of another make than this header). */
+/* Initialize a picker.
+ * Returns:
+ *   OK
+ *   INVALID  picker is NULL, or the loaded library has another layout than this header
+ */
 static inline cen_status cen_picker_init(cen_picker *picker)
 {
     if (!picker || cen_router_layout_() != CEN_ROUTER_LAYOUT_) return CEN_INVALID;
@@ -60,7 +65,8 @@ static inline cen_status cen_picker_init(cen_picker *picker)
     return CEN_OK;
 }
 
-/* ThreadSanitizer cannot see how a section is ordered before the end of a grace period; the library tells it. */
+/* ThreadSanitizer does not see that a section comes before the end of a grace period. The library's functions tell
+ * it. */
 #if defined __SANITIZE_THREAD__
 #define CEN_READ_BY_CALL_ 1
 #elif defined __has_feature
@@ -69,6 +75,7 @@ static inline cen_status cen_picker_init(cen_picker *picker)
 #endif
 #endif
 
+/* Begin a read section, as cen_read_begin does. */
 static inline void cen_quick_read_begin(void)
 {
 #ifdef CEN_READ_BY_CALL_
@@ -78,6 +85,7 @@ static inline void cen_quick_read_begin(void)
 #endif
 }
 
+/* End a read section, as cen_read_end does. */
 static inline void cen_quick_read_end(void)
 {
 #ifdef CEN_READ_BY_CALL_
@@ -87,7 +95,7 @@ static inline void cen_quick_read_end(void)
 #endif
 }
 
-/* 64 bits, of which the upper half is good enough for one choice; cen_quick_two_ needs both. */
+/* Return 64 random bits. The upper half is good enough for one choice; cen_quick_two_ needs both halves. */
 static inline uint64_t cen_quick_random_(cen_picker *picker)
 {
     uint64_t x = picker->random_ += UINT64_C(0x9E3779B97F4A7C16);
@@ -95,7 +103,7 @@ static inline uint64_t cen_quick_random_(cen_picker *picker)
     return x * UINT64_C(0xD6E8FEB86659FD93);
 }
 
-/* Of a member without a limit, as all are that a route takes inline. */
+/* Return the uses in flight of a member without a limit. All members that are picked inline have none. */
 static inline uint64_t cen_quick_load_(const cen_member *member, uint32_t offset)
 {
     cen_stripe_ *stripe = cen_stripe_of_(member, offset);
@@ -103,7 +111,7 @@ static inline uint64_t cen_quick_load_(const cen_member *member, uint32_t offset
     return own + CEN_LOAD_(&stripe->others, relaxed, RELAXED);
 }
 
-/* The less used of two at random. */
+/* Return the less used of two members at random. */
 static inline cen_member *cen_quick_two_(const cen_member_set *set, cen_picker *picker)
 {
     uint64_t random = cen_quick_random_(picker);
@@ -122,7 +130,7 @@ static inline cen_member *cen_quick_two_(const cen_member_set *set, cen_picker *
     return second ? two : one;
 }
 
-/* The strategy's pick from a set that stood at the door. */
+/* Return the strategy's pick from a set that was at the door (router_layout.h). */
 static inline cen_member *cen_quick_pick_(const cen_member_set *set, cen_picker *picker)
 {
     uint32_t index = 0;
@@ -138,7 +146,11 @@ static inline cen_member *cen_quick_pick_(const cen_member_set *set, cen_picker 
     return CEN_LOAD_(&set->at_[index], acquire, ACQUIRE);
 }
 
-/* As cen_router_peek, without a wish. In a section. */
+/* Pick a member as cen_router_peek does, without a cen_route_hint. In a read section.
+ * Returns:
+ *   OK
+ *   others  as cen_router_peek
+ */
 static inline cen_status cen_quick_peek(cen_router *router, cen_picker *picker, cen_member **out)
 {
     const cen_member_set *set = cen_set_at_door_(router);
@@ -147,7 +159,11 @@ static inline cen_status cen_quick_peek(cen_router *router, cen_picker *picker, 
     return CEN_OK;
 }
 
-/* As cen_router_route, without a wish and with CEN_NOW. */
+/* Pick a member and begin a use as cen_router_route does, without a cen_route_hint and with CEN_NOW.
+ * Returns:
+ *   OK
+ *   others  as cen_router_route
+ */
 static inline cen_status cen_quick_route(cen_router *router, cen_picker *picker, cen_route *out)
 {
     cen_quick_read_begin();
@@ -160,7 +176,8 @@ static inline cen_status cen_quick_route(cen_router *router, cen_picker *picker,
     uint32_t offset = picker->stripe_;
     cen_stripe_ *stripe = cen_stripe_of_(member, offset);
     uint32_t life = CEN_LOAD_(&stripe->life, acquire, ACQUIRE);
-    /* The addition waits for all stores before it, and so does that of done: each has its half of them. */
+    /* The addition below waits for all stores before it, and so does the subtraction in done. So each has half of
+     * them. */
     out->value = stripe->value;
     uint64_t before = CEN_ADD_(&stripe->word, CEN_USE_BEGINS_, relaxed, RELAXED);
     if (__builtin_expect(CEN_TOO_MANY_(before), 0)) {
@@ -176,7 +193,13 @@ static inline cen_status cen_quick_route(cen_router *router, cen_picker *picker,
     return CEN_OK;
 }
 
-/* As cen_route_done of a use that went well. */
+/* End a use that succeeded, as cen_route_done does with CEN_OUTCOME_OK.
+ * Returns:
+ *   OK
+ *   DOWN    the use is ended, and the member has gone down since it began
+ *   STALE   the route is done already
+ *   others  as cen_route_done
+ */
 static inline cen_status cen_quick_done(cen_route *route)
 {
     cen_member *member = route->member;
@@ -186,7 +209,7 @@ static inline cen_status cen_quick_done(cen_route *route)
     if (__builtin_expect(CEN_LOAD_(stripe->door, relaxed, RELAXED) == 0, 0))
         return cen_route_done(route, CEN_OUTCOME_OK, 0);
     int down = CEN_LOAD_(&stripe->life, acquire, ACQUIRE) != CEN_TAG_LIFE_(tag);
-    /* The last touch, unless it was the last use of all: nothing of the member may be there any more. */
+    /* The last access to the member, unless this was its last use: its memory may be freed after this. */
     uint64_t before = CEN_SUB_(&stripe->word, 1, seq_cst, SEQ_CST);
     if (__builtin_expect(CEN_WAS_LAST_(before), 0)) cen_member_use_ended_(member);
     route->member = NULL;

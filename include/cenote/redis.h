@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver for Redis: pooled connections of hiredis, with threads that wait or in an event loop. libcenote-redis.
+ * A driver for pools of Redis connections, over hiredis, for threads or for an event loop. Part of libcenote-redis.
  *
  *     cen_pool_options options = CEN_POOL_OPTIONS(.name = "cache", .driver = cen_redis("redis://app:secret@10.0.0.7/2"), .max = 8);
  *     if (cen_pool_new(&options, &pool, &error) != CEN_OK) die(error.text);
@@ -13,25 +13,25 @@
  *         puts(error.text);
  *     }
  *
- * Objects are what hiredis has: redisContext *, or redisAsyncContext * if options.poller is set. They are connected,
- * authenticated and in their database; when they come back in another state they are mended before anybody else has them.
+ * A lease holds a redisContext of hiredis, or a redisAsyncContext if options.poller is set. It is connected,
+ * authenticated and in its database. A connection that comes back in another state is reset before it is lent again.
  *
- * What a connection was used for is known from memory, without asking the server, if commands go through cen_redis_command
- * and its kin: they look at the command's name and at its reply. Commands that are given to hiredis directly work as well. The
- * driver notices them and resets the connection when it comes back; options.reset opts out.
+ * The driver knows the state of a connection from memory, without asking the server, if all commands go through
+ * cen_redis_command and its variants: they look at the command's name and at its reply. Commands may also be given to
+ * hiredis directly. The driver notices them and resets the connection when it comes back; options.reset opts out.
  *
- * Not allowed on what a pool lends: redisFree, redisReconnect, redisAsyncFree, redisAsyncDisconnect, another event loop, other
- * functions or private data of its reader.
+ * Not allowed on a connection of a pool: redisFree, redisReconnect, redisAsyncFree, redisAsyncDisconnect, another event
+ * loop, other functions or private data of its reader.
  *
- * Threads: a connection is used by its holder alone. Of the asynchronous form: callbacks are called on the poller's thread, or in
- * cen_poller_poll; but those of commands that are under way when their connection is discarded, or closed with its pool, are
- * called with a reply of NULL by whoever closes it, on a thread of the pool's runtime. Its holder may call
- * cen_redis_command_async from any thread, and hiredis' own functions on the poller's only, or in a callback. Callbacks of one
- * connection are called one at a time while it is locked: they must not wait for another thread that sends on the same
- * connection. The allocator of the poller may be called while a connection is locked, too: do not send on a connection while you
- * hold a lock that this allocator takes.
- * Fork: a child closes the descriptors that it has inherited, and the server hears nothing.
- * TLS: there is none; a rediss:// URL is refused.
+ * Threads: a connection is used by its holder alone. The rest is about the asynchronous form. Callbacks run on the
+ * poller's thread, or in cen_poller_poll. If a connection is discarded, or closed with its pool, the callbacks of its
+ * pending commands run with a reply of NULL on the thread of the pool's runtime that closes it. The holder may call
+ * cen_redis_command_async from any thread, and hiredis' own functions only on the poller's thread or in a callback.
+ * Callbacks of one connection run one at a time, while the connection is locked: they must not wait for another thread
+ * that sends on the same connection. The poller's allocator may be called while a connection is locked, too: do not
+ * send on a connection while you hold a lock that this allocator takes.
+ * Fork: the child closes its copies of the parent's descriptors. The server notices nothing.
+ * TLS: not supported. A rediss:// URL is refused.
  */
 #ifndef CENOTE_REDIS_H
 #define CENOTE_REDIS_H
@@ -54,112 +54,121 @@
 extern "C" {
 #endif
 
-/* ---- Making one ---------------------------------------------------------------------------------------- */
+/* ---- The driver ---------------------------------------------------------------------------------------- */
 
-/* What the server must be, by its own word (ROLE), when a connection is opened and when it is tested. */
+/* The role that the server must report (ROLE) when a connection is opened and when it is tested. */
 typedef enum cen_redis_role {
     CEN_REDIS_ANY = 0,
-    CEN_REDIS_PRIMARY, /* one that answers READONLY to its holder is closed, too: its server was demoted */
+    CEN_REDIS_PRIMARY, /* a connection whose server replied READONLY is closed, too: it was demoted */
     CEN_REDIS_REPLICA,
 } cen_redis_role;
 
-/* Which connections are reset when they come back, beside those that a command of cen_redis_command's kin has changed, that
- * have replies unread, or are subscribed. A reset is one round trip, on a helper thread; nobody waits for it but who wants
- * that connection. */
+/* Which connections are reset when they come back. Every policy resets a connection that a command of cen_redis_command
+ * or a variant has changed, that has unread replies, or that is subscribed. A reset is one round trip, on a helper
+ * thread or over the poller. The give does not wait for it. */
 typedef enum cen_redis_reset_policy {
-    /* Default: every connection that was used directly, i.e. whose context was given to redisCommand, redisAppendCommand,
-     * redisAsyncCommand or their kin. The driver notices the bytes that hiredis wrote, and replies to commands it did not
-     * see. A program that calls hiredis directly pays one reset per use: call cen_redis_command instead, or opt out below. */
+    /* Default: also every connection that was used directly, by redisCommand, redisAppendCommand, redisAsyncCommand or
+     * their variants. The driver notices the bytes that hiredis wrote, and replies to commands that it did not see. A
+     * program that calls hiredis directly pays one reset per use. Call cen_redis_command instead, or opt out below. */
     CEN_REDIS_RESET_DIRECT = 0,
-    CEN_REDIS_RESET_NOTHING, /* opt out: direct use is ignored, unless replies lie unread in the reader's buffer */
+    CEN_REDIS_RESET_NOTHING, /* opt out: direct use is ignored, unless the reader's buffer has unread replies */
     CEN_REDIS_RESET_ALL,     /* every connection, after each use */
-    /* Opt out of part: direct use is ignored unless a reply could be that of a command that changes the connection: OK, QUEUED,
-     * RESET, the arrays of SUBSCRIBE and HELLO. Replies that were left unread and have not arrived reach the next holder. */
+    /* Opt out in part: direct use is ignored, unless a reply could be that of a command that changes the connection:
+     * OK, QUEUED, RESET, the arrays of SUBSCRIBE and HELLO. Replies that were left unread and have not arrived reach
+     * the next holder. */
     CEN_REDIS_RESET_CHANGES,
 } cen_redis_reset_policy;
 
-/* A pool's max beside what the server has. */
+/* A pool's max compared with the connections that the server allows. */
 typedef struct cen_redis_capacity_report {
-    size_t size;          /* sizeof(cen_redis_capacity_report), set by CEN_SIZED; in on_capacity, the library's */
-    uint32_t pool_max;    /* what the pool may open; 0: unknown */
-    uint32_t max_clients; /* the server's */
-    uint32_t in_use;      /* connections of clients now, of whatever program, this one included */
-    uint32_t free;        /* that can still be opened */
-    bool fits;            /* the pool can reach its max: with what it has, pool_max is not more than 1 + free */
-    char text[320];       /* all that as one sentence */
+    size_t size;          /* sizeof(cen_redis_capacity_report), set by CEN_SIZED; in on_capacity, by cenote */
+    uint32_t pool_max;    /* connections that the pool may open; 0: unknown */
+    uint32_t max_clients; /* the server's limit */
+    uint32_t in_use;      /* open connections of all clients, this one included */
+    uint32_t free;        /* connections that can still be opened */
+    bool fits;            /* the pool can reach its max: pool_max is at most `free` plus this connection */
+    char text[320];       /* all of this as one sentence */
 } cen_redis_capacity_report;
 
-/* Zero means default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended. All that is pointed
- * to, but the poller and `argument`, need only live until cen_pool_new has returned. */
+/* Zero means the default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended.
+ * cen_pool_new copies all that the fields point to, except the poller and `argument`. */
 typedef struct cen_redis_options {
     size_t size; /* sizeof(cen_redis_options), set by the macro */
-    /* redis://[user[:password]@]host[:port][/database] or unix://[user[:password]@]/path[?db=database]; %41 is A in all but the
-     * numbers. Default redis://127.0.0.1:6379/0 */
+    /* redis://[user[:password]@]host[:port][/database] or unix://[user[:password]@]/path[?db=database]; %41 stands for
+     * A, except in numbers. Default redis://127.0.0.1:6379/0 */
     const char *url;
     const char *name; /* of each connection, in the server's CLIENT LIST; default none */
     cen_redis_role role;
     cen_redis_reset_policy reset;
-    /* To connect, authenticate and select; default 5 s. A name is looked up before, in the system's own time. If it has several
-     * addresses, the blocking form tries one after the other, each for so long; the asynchronous one tries the first. */
+    /* Limit for connecting, authenticating and selecting; default 5 s. Looking up a name comes before and has no limit.
+     * If the name has several addresses, the blocking form tries one after the other, each with this limit to connect.
+     * The asynchronous form tries only the first. */
     int64_t connect_timeout_ns;
-    /* of the blocking form: a holder's command fails when the server says nothing for so long, and the connection is
-     * broken; default 30 s; BLPOP and its like must wait for less */
+    /* Blocking form only: how long a holder's command waits for the server. Then it fails, and the connection is
+     * broken. Default 30 s. Blocking commands such as BLPOP need a shorter timeout of their own. */
     int64_t command_timeout_ns;
-    int64_t test_timeout_ns;  /* default 2 s */
-    int64_t reset_timeout_ns; /* default 2 s */
-    /* Writes the password, with a final zero, of at most `room` bytes; instead of the URL's. Asked whenever a connection
-     * is opened or reset, on that thread, so that passwords may change; of the asynchronous form it must not wait. Anything
-     * but OK fails the opening with that status. An empty one: no AUTH. */
+    int64_t test_timeout_ns;  /* of a health check; default 2 s */
+    int64_t reset_timeout_ns; /* of a reset; default 2 s */
+    /* Writes the password, with its final zero at most `room` bytes; replaces the URL's. Called whenever a connection
+     * is opened or reset, on that thread, so that the password may change. With a poller it must not wait. Any status
+     * but OK fails the opening, or the reset, with that status. An empty password means no AUTH. */
     cen_status (*password)(void *argument, char *out, size_t room, cen_error *error);
-    /* Told once, when the first connection was opened, on that thread. */
+    /* Called once, when the first connection was opened, on the thread that opened it. */
     void (*on_capacity)(void *argument, const struct cen_redis_capacity_report *report);
-    void *argument;        /* of these two */
+    void *argument;        /* passed to these two */
     uint32_t capacity_max; /* the pool's max, for on_capacity */
-    cen_poller *poller; /* objects are redisAsyncContext *, driven by this; lives longer than the pool; default none */
+    cen_poller *poller;    /* leases hold a redisAsyncContext over this poller, which outlives the pool; default none */
 } cen_redis_options;
 
+/* Options with the given fields set and all others zero. */
 #define CEN_REDIS_OPTIONS(...) CEN_OPTIONS_(cen_redis_options, __VA_ARGS__)
 
-/* Driver values for cen_pool_options.driver: nothing is parsed or copied before cen_pool_new, which answers INVALID, with a
- * sentence, if something is wrong with it. The second has to have its options until then. */
+/* Return a driver for connections to a server, with default options or with the given ones. It always succeeds:
+ * cen_pool_new parses and copies, and reports INVALID if the URL or an option is wrong. The string, or the options,
+ * must stay valid until cen_pool_new has returned. */
 CEN_API cen_driver cen_redis(const char *url);
 CEN_API cen_driver cen_redis_with(const cen_redis_options *options);
 
-/* error->code of what this driver answers: below 1000 the system's errno; then DOWN, if nobody listens there. */
+/* Values of error->code for this driver, and the status of each. A code below 1000 is the system's errno. */
 typedef enum cen_redis_code {
-    CEN_REDIS_ERROR = 1000,   /* the server answered with an error that is none of these: DRIVER */
-    CEN_REDIS_NO_AUTH,        /* it wants a password: DRIVER */
-    CEN_REDIS_WRONG_PASSWORD, /* or there is no such user: DRIVER */
-    CEN_REDIS_NOT_PERMITTED,  /* the user may not do that: DRIVER */
-    CEN_REDIS_LOADING,        /* it is reading its file: DRIVER */
+    CEN_REDIS_ERROR = 1000,   /* the server replied with any other error: DRIVER */
+    CEN_REDIS_NO_AUTH,        /* it requires a password: DRIVER */
+    CEN_REDIS_WRONG_PASSWORD, /* the password or the user is wrong: DRIVER */
+    CEN_REDIS_NOT_PERMITTED,  /* the user lacks the permission: DRIVER */
+    CEN_REDIS_LOADING,        /* it is loading its data: DRIVER */
     CEN_REDIS_READ_ONLY,      /* it is a replica: DRIVER */
-    CEN_REDIS_PRIMARY_DOWN,   /* it is a replica that does not reach its primary: DRIVER */
-    CEN_REDIS_MAX_CLIENTS,    /* it has as many clients as it may have: FULL */
-    CEN_REDIS_WRONG_ROLE,     /* it is not what options.role asks for: DRIVER */
+    CEN_REDIS_PRIMARY_DOWN,   /* it is a replica without a link to its primary: DRIVER */
+    CEN_REDIS_MAX_CLIENTS,    /* it has reached its limit of clients: FULL */
+    CEN_REDIS_WRONG_ROLE,     /* it does not have options.role: DRIVER */
     CEN_REDIS_HUNG_UP,        /* it closed the connection: LOST */
-    CEN_REDIS_NONSENSE,       /* what it said is not RESP, or answers no question: DRIVER */
+    CEN_REDIS_NONSENSE,       /* its reply is not RESP, or matches no command: DRIVER */
     CEN_REDIS_NO_ADDRESS,     /* the host's name could not be looked up: DOWN */
 } cen_redis_code;
 
 /* ---- Commands ------------------------------------------------------------------------------------------ */
 
-/* As redisCommand, redisvCommand and redisCommandArgv, of the blocking form; on a context of no pool they are the same. Replies are
- * hiredis' and freed by freeReplyObject. No SIGPIPE is raised. After CLIENT REPLY OFF or SKIP, to which there is no reply, they
- * answer NULL at once, with context->err 0. */
+/* Send a command and wait for its reply, like redisvCommand, redisCommand and redisCommandArgv. Blocking form only;
+ * they also work on a context that no pool lent. They raise no SIGPIPE. Return the reply, to be freed with
+ * freeReplyObject, or NULL if the connection is lost or the command cannot be formatted: context->err says which.
+ * CLIENT REPLY OFF and SKIP have no reply: NULL is returned at once, with context->err 0. */
 CEN_API redisReply *cen_redis_vcommand(redisContext *context, const char *format, va_list list);
 CEN_API redisReply *cen_redis_command(redisContext *context, const char *format, ...);
 CEN_API redisReply *cen_redis_command_argv(redisContext *context, int count, const char **arguments,
                                            const size_t *lengths);
 
-/* As redisAppendCommand and redisAppendCommandArgv: redisGetReply returns the replies in order. REDIS_OK or REDIS_ERR. Do not
- * append directly before the first reply: such a command is noticed only when its reply arrives with the others. */
+/* Append a command to a pipeline, like redisAppendCommand and redisAppendCommandArgv. redisGetReply returns the replies
+ * in order. Do not append a command directly to hiredis before the first reply: the driver notices it only if its reply
+ * arrives with the others. Return REDIS_OK or REDIS_ERR. */
 CEN_API int cen_redis_append(redisContext *context, const char *format, ...);
 CEN_API int cen_redis_append_argv(redisContext *context, int count, const char **arguments, const size_t *lengths);
 
-/* As redisAsyncCommand and redisAsyncCommandArgv, from any thread. `done` may be NULL, and is called with a reply of NULL if the
- * connection was lost; the context is still there then, and is given back as usual. The reply is freed when it returns.
- * REDIS_ERR, and nothing was sent: the connection is lost, there is no memory, or it is a command whose replies do not come one for
- * each command: SUBSCRIBE and its kin, MONITOR, CLIENT REPLY. Those need a connection of their own, and not of a pool. */
+/* Send a command without waiting, like redisAsyncCommand and redisAsyncCommandArgv, but from any thread.
+ * Callbacks: `done` may be NULL. Its reply is freed when it returns. If the connection is lost the reply is NULL; the
+ * context is still valid then, and is given back as usual.
+ *
+ * Return REDIS_OK; or REDIS_ERR, and nothing was sent: the
+ * connection is lost, out of memory, or the command is SUBSCRIBE or a variant, MONITOR or CLIENT REPLY. Their
+ * replies do not match commands one to one, so they need a connection outside the pool. */
 CEN_API int cen_redis_command_async(redisAsyncContext *context, redisCallbackFn *done, void *argument,
                                     const char *format, ...);
 CEN_API int cen_redis_command_argv_async(redisAsyncContext *context, redisCallbackFn *done, void *argument, int count,
@@ -167,8 +176,15 @@ CEN_API int cen_redis_command_argv_async(redisAsyncContext *context, redisCallba
 
 /* ---- Capacity -------------------------------------------------------------------------------------------- */
 
-/* Asks the server, over a connection of the blocking form, how a pool of `max` connections, 0 if that is unknown, goes
- * with its maxclients. Errors: LOST, DRIVER (it does not say), INVALID (NULL). */
+/* Compare a pool of `max` connections (0: unknown) with the server's maxclients. Waits for the server. Blocking form
+ * only.
+ *
+ * Returns:
+ *   OK       the report is filled in
+ *   LOST     the connection is lost, or was lost while waiting
+ *   DRIVER   the server does not report its number of clients, or its limit
+ *   INVALID  context or out is NULL, or out->size is wrong
+ */
 CEN_API cen_status cen_redis_capacity(redisContext *context, uint32_t max, cen_redis_capacity_report *out,
                                       cen_error *error);
 

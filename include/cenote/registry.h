@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registry: from keys to entries, each with a value and an owner. When the
- * owner ends, its entries go. libcenote-route.
+ * A registry: a concurrent map from keys to entries, each with a value and an owner. When an owner ends, its entries
+ * are removed. libcenote-route.
  *
  *     cen_registry *registry;
  *     cen_registry_options options = CEN_REGISTRY_OPTIONS(.name = "connections", .kind = CEN_DUPLICATE);
@@ -16,25 +16,24 @@
  *
  *     cen_registry_free(registry);
  *
- * A registry is UNIQUE, with at most one entry under a key, or DUPLICATE, with any
- * number. Entries under one key are in the order in which they were registered.
+ * A registry is UNIQUE, with at most one entry under a key, or DUPLICATE, with any number. Entries under one key are in
+ * the order in which they were registered.
  *
- * Reading (lookup, pick, nth, count, each) takes no lock and never waits. What it
- * finds stays in memory until the read section ends, though it may have been
- * removed meanwhile; a value that the program frees must stay as long, and
- * `release` says when that is. One that was removed before a call began is not found by it.
- * Changing (register, unregister, remove, update) takes a lock, and the time does not
- * depend on how many entries there are, under the key or at all. When much was removed in a short time, or
- * many keys were added, a change waits until read sections that are open have ended; so
- * nobody in a section may wait for one who changes a registry. A change within a
- * section does not wait for that.
+ * Reading (lookup, pick, nth, count, each) takes no lock and never waits. An entry that was found stays in memory until
+ * the read section ends, even if it is removed meanwhile. The program must keep a value that it frees for as long:
+ * `release` reports when the value may be freed. An entry that was removed before a call began is not found by it.
  *
- * An entry's number, of register or cen_entry_number, names it from outside of a read section. It is
- * never used again: of an entry that is gone it is STALE, and nothing else is touched.
+ * Changing (register, unregister, remove, update) takes a lock. The time does not depend on the number of entries,
+ * neither under the key nor in the registry. If much was removed in a short time, or many keys were added, a change
+ * waits until the open read sections have ended. So a thread in a read section must not wait for a thread that changes
+ * a registry. A change that is made in a read section does not wait for others.
  *
- * Threads: everything from any thread, except free, meanwhile and after which nobody may
- * call; owners may end meanwhile.
- * Fork: in the child every call answers FORKED and touches nothing, free included.
+ * The number of an entry (cen_registry_register, cen_entry_number) names the entry outside of read sections. It is
+ * never used again: if the entry is gone, calls with its number return STALE and touch nothing.
+ *
+ * Threads: every function may be called from any thread. While cen_registry_free runs, and afterwards, no other call on
+ * the registry is allowed, but owners may end.
+ * Fork: in the child every call returns FORKED and touches nothing, cen_registry_free included.
  */
 #ifndef CENOTE_REGISTRY_H
 #define CENOTE_REGISTRY_H
@@ -57,164 +56,263 @@ extern "C" {
 
 typedef struct cen_registry cen_registry;
 
+/* How many entries a key may have. */
 typedef enum cen_registry_kind {
-    CEN_UNIQUE = 0, /* at most one entry under a key */
+    CEN_UNIQUE = 0, /* at most one */
     CEN_DUPLICATE,  /* any number */
 } cen_registry_kind;
 
-/* ---- What listeners are told ------------------------------------------------------------ */
+/* ---- Changes, as listeners see them ------------------------------------------------------ */
 
+/* What has changed. */
 typedef enum cen_registry_change {
-    CEN_REGISTERED = 1, /* an entry came, or was there already when the listener came (is_old) */
-    CEN_UPDATED,        /* it has another value */
-    CEN_UNREGISTERED,   /* it is gone, and why is in `reason` */
-    /* the last that is told: all entries are gone, and so is what listen gave when the call returns */
+    CEN_REGISTERED = 1, /* an entry was registered, or existed when the listener was added (is_old) */
+    CEN_UPDATED,        /* an entry has another value */
+    CEN_UNREGISTERED,   /* an entry was removed; `reason` says why */
+    /* the last call of every listener: all entries are gone, and the listener's handle ends when the call returns */
     CEN_REGISTRY_ENDS,
 } cen_registry_change;
 
+/* Why an entry was removed. */
 typedef enum cen_registry_reason {
-    CEN_REASON_NONE = 0,
-    CEN_REASON_REMOVED,     /* by unregister or remove */
+    CEN_REASON_NONE = 0,    /* it was not */
+    CEN_REASON_REMOVED,     /* by cen_registry_unregister or cen_registry_remove */
     CEN_REASON_OWNER_ENDED, /* its owner ended */
     CEN_REASON_FREED,       /* its registry is being freed */
 } cen_registry_reason;
 
-/* All of it stays until the listener returns; the value as long as `release` says. */
+/* One change. Everything is valid until the listener returns; the value as long as `release` allows. */
 typedef struct cen_registered {
     cen_registry_change change;
-    cen_registry_reason reason;
-    bool is_old; /* of REGISTERED */
+    cen_registry_reason reason; /* of UNREGISTERED */
+    bool is_old;                /* of REGISTERED: the entry existed when the listener was added */
     cen_registry *registry;
-    const cen_entry *entry; /* NULL at the end of the registry, and then what follows is zero */
+    const cen_entry *entry; /* NULL in REGISTRY_ENDS; then all that follows is zero */
     cen_key key;
     cen_owner *owner;
     uint64_t number; /* the entry's */
-    void *value;     /* as it was by this change; of UNREGISTERED, the last */
-    void *before;    /* of UPDATED: the value that it replaced */
-    bool more;       /* another change is told to the same listener next, unless that is ended before */
+    void *value;     /* the value after this change; of UNREGISTERED, the last one */
+    void *before;    /* of UPDATED: the value before it */
+    bool more;       /* the same listener is called with another change next, unless it is removed before */
 } cen_registered;
 
-/* Is told of changes in exactly the order in which they were made, one call at a time in a registry, with
- * no lock held, on the thread of whoever changed something, or of another who is telling just then:
- * so a change may return before it was told. May call the registry, and change it: that is told after. Must return. It is
- * within a read section if the change was. */
+/* A listener: called for changes in exactly the order in which they were made, one call at a time in a registry, with
+ * no lock held. It runs on the thread that made the change, or on another one that is calling listeners at that moment.
+ * So a change may return before the listener is called for it. If that thread is in a read section, the listener is.
+ *
+ * A listener may call the registry and change it; listeners are called for such a change afterwards. It must return. */
 typedef void (*cen_registry_listener)(void *argument, const cen_registered *change);
 
-/* ---- Making and freeing -------------------------------------------------------------------- */
+/* ---- Creating and freeing ------------------------------------------------------------------ */
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* Options of a registry. Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_registry_options {
-    size_t size;      /* sizeof(cen_registry_options), set by the macro */
-    const char *name; /* copied, cut after 47 bytes; default "registry" */
-    cen_registry_kind kind;
-    cen_registry_listener listener; /* is told of everything; more can be added by listen; default none */
-    /* Called once for each value that was registered or put by an update, when its entry is gone or has another and
-     * no read section can still see it: from then on the program may free it. On a helper of the runtime, or
-     * within a change. No lock is held, no section is open; it may call the registry, but must not free it. Default none. */
+    size_t size;                    /* sizeof(cen_registry_options), set by the macro */
+    const char *name;               /* copied, cut after 47 bytes; default "registry" */
+    cen_registry_kind kind;         /* default CEN_UNIQUE */
+    cen_registry_listener listener; /* called for every change; cen_registry_listen adds more; default none */
+    /* Called once for each value that was registered or set by an update, when its entry is gone or has another value
+     * and no read section can still see it. From then on the program may free the value. Runs on a helper of the
+     * runtime, within a change, or in cen_registry_free, with no lock held and outside of read sections. It may call
+     * the registry, but must not free it. Default none. */
     void (*release)(void *argument, void *value);
-    void *argument;                 /* of these */
-    cen_runtime *runtime;           /* lets go of what was removed; outlives the registry; default the process' own */
+    void *argument;                 /* passed to listener and release */
+    cen_runtime *runtime;           /* releases what was removed; outlives the registry; default the process' own */
     const cen_allocator *allocator; /* default malloc */
 } cen_registry_options;
 
+/* Options with the given fields: CEN_REGISTRY_OPTIONS(.name = "connections"). All others are zero. */
 #define CEN_REGISTRY_OPTIONS(...) CEN_OPTIONS_(cen_registry_options, __VA_ARGS__)
 
-/* Errors: INVALID (the text names the field), NO_MEMORY, SYSTEM, FORKED (the runtime is a parent's). */
+/* Create a registry.
+ * Returns:
+ *   OK         *out is the registry
+ *   INVALID    out is NULL, or an option is invalid; the text names it
+ *   NO_MEMORY  out of memory
+ *   FORKED     options.runtime belongs to the parent process
+ */
 CEN_API cen_status cen_registry_new(const cen_registry_options *options, cen_registry **out, cen_error *error);
 
-/* Removes what entries there are, whosever they are, tells the listeners, and frees all: the owners live on. Waits
- * for read sections that are open, for a listener that is being told, and for the last release. NULL is allowed.
- * Errors, after which nothing has changed: MISUSE (in a read section, or by one of its listeners), FORKED. */
+/* Remove all entries of all owners, call the listeners, and free the registry. The owners live on. NULL is allowed.
+ * With any status but OK nothing changes.
+ *
+ * Blocking: waits for open read sections, for a listener that is running, and for the last release.
+ * Returns:
+ *   OK      the registry is freed, or was NULL
+ *   MISUSE  called in a read section, or by one of its listeners
+ *   FORKED  the registry belongs to the parent process
+ */
 CEN_API cen_status cen_registry_free(cen_registry *registry);
 
 /* ---- Changing it ----------------------------------------------------------------------------- */
 
-/* Puts an entry under the key, last in the order there. `owner` NULL: the calling thread. `number`, which
- * may be NULL, becomes the entry's. `value` may be NULL. A refused call leaves nothing behind.
- * Errors: EXISTS (in a UNIQUE registry; the text names the key and who holds it), CLOSED (the owner has ended),
- * MISUSE (no owner, in a step of a crew's task), INVALID, NO_MEMORY, SYSTEM, FORKED. */
+/* Register an entry under a key, after those that are there. `owner` NULL: the calling thread. *number, if not NULL, is
+ * the entry's number. `value` may be NULL. With any status but OK nothing is registered.
+ * Returns:
+ *   OK         the entry is registered
+ *   EXISTS     the registry is UNIQUE, and the key has an entry; error->text names the key and its owner
+ *   CLOSED     the owner has ended, or the registry is being freed
+ *   MISUSE     owner is NULL in a step of a crew's task
+ *   INVALID    registry is NULL, or the key is NULL or too long
+ *   NO_MEMORY  out of memory
+ *   SYSTEM     owner is NULL, and the system has no key left to notice the end of the thread
+ *   FORKED     the registry or the owner belongs to the parent process
+ */
 CEN_API cen_status cen_registry_register(cen_registry *registry, cen_key key, void *value, cen_owner *owner,
                                          uint64_t *number, cen_error *error);
 
-/* Removes all that the owner (NULL: the calling thread) has under the key, and no other's.
- * Errors: ABSENT (it has nothing there), MISUSE (as register), INVALID, FORKED. */
-CEN_API cen_status cen_registry_unregister(cen_registry *registry, cen_key key, cen_owner *owner);
+/* Remove all entries that the owner has under the key. `owner` NULL: the calling thread. Entries of other owners stay.
+ * Returns:
+ *   OK       at least one entry was removed
+ *   ABSENT   the owner has no entry under the key
+ *   MISUSE   owner is NULL in a step of a crew's task
+ *   INVALID  registry is NULL, or the key is NULL or too long
+ *   FORKED   the registry or the owner belongs to the parent process
+ */
+CEN_API cen_status cen_registry_unregister(cen_registry *registry, cen_key key, cen_owner *owner, cen_error *error);
 
-/* Removes the one entry of that number, whosever it is. Errors: STALE (it is gone, or another registry's), INVALID, FORKED. */
-CEN_API cen_status cen_registry_remove(cen_registry *registry, uint64_t number);
+/* Remove the entry with that number, whichever owner it has. error->text names the registry and the number.
+ * Returns:
+ *   OK       the entry was removed
+ *   STALE    the entry is gone, or is in another registry
+ *   INVALID  registry is NULL
+ *   FORKED   the registry belongs to the parent process
+ */
+CEN_API cen_status cen_registry_remove(cen_registry *registry, uint64_t number, cen_error *error);
 
-/* Gives the entry of that number another value; `before`, which may be NULL, becomes the one that it had. A reader sees
- * one or the other. Errors: STALE, INVALID, NO_MEMORY (only if there is a listener or release), FORKED. */
-CEN_API cen_status cen_registry_update(cen_registry *registry, uint64_t number, void *value, void **before);
+/* Set the value of the entry with that number. *before, if not NULL, is the value that it replaces. A reader sees one
+ * or the other. error->text names the registry and the number.
+ * Returns:
+ *   OK         the entry has the new value
+ *   STALE      the entry is gone, or is in another registry
+ *   INVALID    registry is NULL
+ *   NO_MEMORY  out of memory; only if the registry has a listener or a release
+ *   FORKED     the registry belongs to the parent process
+ */
+CEN_API cen_status cen_registry_update(cen_registry *registry, uint64_t number, void *value, void **before,
+                                       cen_error *error);
 
-/* ---- Reading it: in a read section ---------------------------------------------------------------- */
+/* ---- Reading it, in a read section ------------------------------------------------------------------ */
 
-/* All of these: Errors: ABSENT (nothing is under the key), MISUSE (not in a read section), INVALID, FORKED. */
-
-/* The entry under the key; of several, the oldest. */
+/* Look up the entry under a key; of several, the oldest.
+ * Returns:
+ *   OK       *out is the entry, until the read section ends
+ *   ABSENT   there is no entry under the key
+ *   MISUSE   called outside of a read section
+ *   INVALID  registry or out is NULL, or the key is NULL or too long
+ *   FORKED   the registry belongs to the parent process
+ */
 CEN_API cen_status cen_registry_lookup(cen_registry *registry, cen_key key, const cen_entry **out);
 
-/* One of those under the key, each as likely as any other. In constant time. */
+/* Pick one of the entries under a key at random, each equally likely, in constant time.
+ * Returns:
+ *   OK      *out is the entry, until the read section ends
+ *   others  as cen_registry_lookup
+ */
 CEN_API cen_status cen_registry_pick(cen_registry *registry, cen_key key, const cen_entry **out);
 
-/* The one at `index` of those under the key, from 0; ABSENT if there are not so many. In constant time. The
- * indices are not the order of registration: when one is removed, the last one gets its index. */
+/* Get the entry at an index, from 0, among those under a key, in constant time. Indexes are not in the order of
+ * registration: when an entry is removed, the last one gets its index.
+ * Returns:
+ *   OK      *out is the entry, until the read section ends
+ *   ABSENT  there is no entry at that index
+ *   others  as cen_registry_lookup
+ */
 CEN_API cen_status cen_registry_nth(cen_registry *registry, cen_key key, size_t index, const cen_entry **out);
 
-/* What an entry has; as long as the section lasts in which it was found. */
+/* Return an entry's value, key, owner, number and registry. The bytes of the key are the entry's. All are valid until
+ * the read section ends in which the entry was found. */
 CEN_API void *cen_entry_value(const cen_entry *entry);
-CEN_API cen_key cen_entry_key(const cen_entry *entry); /* its bytes are the entry's */
+CEN_API cen_key cen_entry_key(const cen_entry *entry);
 CEN_API cen_owner *cen_entry_owner(const cen_entry *entry);
 CEN_API uint64_t cen_entry_number(const cen_entry *entry);
 CEN_API cen_registry *cen_entry_registry(const cen_entry *entry);
 
-/* ---- Reading it: anywhere ------------------------------------------------------------------------- */
+/* ---- Reading it, anywhere --------------------------------------------------------------------------- */
 
-/* Calls `visit` with each entry under the key, in the order of registration, until it answers false, in a read section of
- * this call's own, or within the caller's. One that is there from the beginning to the end of the call is visited exactly
- * once; one that comes or goes meanwhile once or not at all. `visit` may change the registry. Errors: INVALID, FORKED. */
+/* Call `visit` for each entry under a key, in the order of registration, until it returns false. An entry that is there
+ * during the whole call is visited exactly once. An entry that is registered or removed meanwhile is visited once or
+ * not at all.
+ *
+ * Callbacks: `visit` is called in a read section. It may change the registry.
+ * Returns:
+ *   OK       the visit is over, even if there is no entry
+ *   INVALID  registry or visit is NULL, or the key is NULL or too long
+ *   FORKED   the registry belongs to the parent process
+ */
 CEN_API cen_status cen_registry_each(cen_registry *registry, cen_key key,
                                      bool (*visit)(void *argument, const cen_entry *entry), void *argument);
 
-/* The same for every entry there is: key after key, in no particular order of these. */
+/* Call `visit` for every entry of the registry, as cen_registry_each does: key after key, the keys in no particular
+ * order.
+ * Returns:
+ *   OK       the visit is over
+ *   INVALID  registry or visit is NULL
+ *   FORKED   the registry belongs to the parent process
+ */
 CEN_API cen_status cen_registry_each_all(cen_registry *registry, bool (*visit)(void *argument, const cen_entry *entry),
                                          void *argument);
 
-/* How many there are under the key: 0 is OK, too. Errors: INVALID, FORKED. */
+/* Get the number of entries under a key.
+ * Returns:
+ *   OK       *out is the number, which may be 0
+ *   INVALID  registry or out is NULL, or the key is NULL or too long
+ *   FORKED   the registry belongs to the parent process
+ */
 CEN_API cen_status cen_registry_count(cen_registry *registry, cen_key key, size_t *out);
 
-/* ---- Listening to it ------------------------------------------------------------------------------- */
+/* ---- Listening ---------------------------------------------------------------------------------------- */
 
 typedef struct cen_listening cen_listening;
 
-/* Lets `listener` be told of the key, or, if `key` is NULL, of all: first of each entry that is there now, as REGISTERED with
- * is_old, and then of every change that is made from now on. By the time this returns it has been told of those that are there,
- * unless somebody is telling just then, or this is called by a listener: then soon. Changes are told to all
- * listeners in the order in which they came; the time for each change grows with their number.
- * Errors: CLOSED (it is being freed), INVALID, NO_MEMORY, FORKED. */
+/* Add a listener for one key, or, if `key` is NULL, for all. It is called for each entry that exists now, as REGISTERED
+ * with is_old, and then for every change that is made from now on. Each change calls all listeners, in the order in
+ * which they were added, so its time grows with their number.
+ *
+ * Callbacks: when this returns, the listener has been called for the existing entries, with two exceptions: if another
+ * thread is calling listeners at that moment, or if a listener calls this, it is called for them soon afterwards.
+ * Returns:
+ *   OK         the listener is added
+ *   CLOSED     the registry is being freed
+ *   INVALID    registry, listener or out is NULL, or the key is too long
+ *   NO_MEMORY  out of memory
+ *   FORKED     the registry belongs to the parent process
+ */
 CEN_API cen_status cen_registry_listen(cen_registry *registry, const cen_key *key, cen_registry_listener listener,
                                        void *argument, cen_listening **out, cen_error *error);
 
-/* Ends it: when this returns the listener is not being told and never will be, unless it is the listener itself that
- * calls: then this is the last time. Waits for a call that goes on. Before the registry is freed: that ends
- * it, too. NULL is allowed. Errors: MISUSE (in a read section, except by a listener of the registry), FORKED. */
+/* Remove a listener. NULL is allowed. Call it before cen_registry_free, which removes all listeners itself.
+ *
+ * Blocking: waits until a running call of the listener has returned. When this returns, the listener is not running and
+ * is not called again. If the listener removes itself, the current call is its last one.
+ * Returns:
+ *   OK      the listener is removed
+ *   MISUSE  called in a read section, except by a listener of the registry
+ *   FORKED  the registry belongs to the parent process
+ */
 CEN_API cen_status cen_registry_unlisten(cen_listening *listening);
 
-/* ---- A look at it ------------------------------------------------------------------------------------ */
+/* ---- Stats ---------------------------------------------------------------------------------------------- */
 
+/* Stats of a registry. All numbers were true at one moment, and entries = registered - removed - owner_ended. */
 typedef struct cen_registry_stats {
     size_t size;                   /* sizeof(cen_registry_stats), set by CEN_SIZED */
-    uint64_t keys, entries;        /* there are now */
-    uint64_t registered;           /* ever */
-    uint64_t removed, owner_ended; /* entries that went, by why */
-    uint64_t updated;
-    uint64_t refused;   /* by EXISTS */
-    uint64_t listeners; /* those that are about to be told of what is there included */
-    uint64_t untold;    /* changes that listeners have yet to be told of */
-    uint64_t buckets;   /* of the table of keys; it grows by doubling, and never shrinks */
+    uint64_t keys, entries;        /* that exist now */
+    uint64_t registered;           /* entries that were registered, ever */
+    uint64_t removed, owner_ended; /* entries that were removed by a call, and by the end of their owner */
+    uint64_t updated;              /* updates, ever */
+    uint64_t refused;              /* registers that failed with EXISTS */
+    uint64_t listeners;            /* also those that are yet to be called for the entries that existed */
+    uint64_t untold;               /* changes for which listeners are yet to be called */
+    uint64_t buckets;              /* of the table of keys, which grows by doubling and never shrinks */
 } cen_registry_stats;
 
-/* All were true at one moment, and entries = registered - removed - owner_ended. Errors: INVALID, FORKED. */
+/* Read the stats.
+ * Returns:
+ *   OK       *out is filled in
+ *   INVALID  registry or out is NULL, or out->size is not valid
+ *   FORKED   the registry belongs to the parent process
+ */
 CEN_API cen_status cen_registry_stats_get(cen_registry *registry, cen_registry_stats *out);
 
 #ifdef __cplusplus

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request on a connection that carries many at once, and its reply. libcenote-net.
+ * A request on a multiplexed connection, and its reply. libcenote-net.
  *
- * The struct is the program's own; nothing is allocated for it, except, if it
- * names no buffer, the reply.
+ * The struct is the program's own. Nothing is allocated for it, except the reply if the request names no buffer.
  *
  *     cen_request request;
  *     cen_request_init(&request, NULL, NULL);
  *     request.payload = "ping", request.size = 4;
  *     request.reply = buffer, request.capacity = sizeof buffer;
  *     request.deadline = cen_in_ms(500);
- *     cen_mux_request(mux, &request, &error);           // or ask, and be told by request.future
+ *     cen_mux_request(mux, &request, &error);           // or cen_mux_request_async, and request.future
  *     use(request.reply, request.reply_size);
  *
- * Memory: the payload is needed only during the call. Struct and reply buffer are the
- * library's until the future is done, or given up by cen_future_cancel(&request.future),
- * as future.h says. Cancel is exact: after true the request never completes, and a
- * reply that still comes is dropped; it is never given to another request.
- * The connection stays until a cancel of what was asked on it has returned.
+ * Memory: the payload is needed only during the call. The struct and the reply buffer belong to the library until the
+ * future is done, or was cancelled by cen_future_cancel(&request.future); see future.h. Cancelling is exact: after true
+ * the request never completes. A reply that comes later is dropped, and never goes to another request. The connection
+ * must not be freed before the cancel of a request on it has returned.
  *
- * Threads: as future.h says.
+ * Threads: see future.h.
  */
 #ifndef CENOTE_REQUEST_H
 #define CENOTE_REQUEST_H
@@ -38,32 +36,42 @@
 extern "C" {
 #endif
 
+/* An operation: a caller-owned struct. cen_request_init(op, done, executor) initializes it, and
+ * cen_future_cancel(&op.future) cancels it. Nothing is allocated for it, except a reply without a buffer. It must stay
+ * in place from the call that starts it until its future is done or cancelled: see future.h. */
 typedef struct cen_request {
-    /* Done with OK and the reply's address when the reply came. Else TIMEOUT; LOST (the connection ended, and
-     * future.error, if there is one, gets the cause); CLOSED (it was closed by this side); FULL (the reply is larger
-     * than the buffer: reply_size says how large, and the buffer has its beginning); NO_MEMORY (for the reply). */
+    /* Done when the reply is there, or when the request has failed. Its status:
+     *   OK         the reply is there; the future's value is its address
+     *   TIMEOUT    the deadline passed first
+     *   LOST       the connection was lost; future.error, if set, has the cause
+     *   CLOSED     the connection was closed by this side
+     *   FULL       the reply is larger than the buffer: reply_size is its size, and the buffer has its beginning
+     *   NO_MEMORY  out of memory for the reply, or for sending a request that waited for room
+     *   others     the status of the codec, which refused the payload of a request that waited for room
+     */
     cen_future future;
-    /* the program's, set after init and before it is asked */
+    /* set by the program, after init and before the request is sent */
     const void *payload;
     size_t size;
-    void *reply;     /* where the reply goes; NULL: memory is allocated, and taken back by cen_request_free_reply */
-    size_t capacity; /* of `reply` */
-    cen_deadline deadline; /* until when the reply must be there; CEN_DEFAULT: the connection's */
-    bool only_if_room;     /* FULL at once, instead of waiting for room, when too much is under way on the connection */
-    /* the answer */
+    void *reply;           /* buffer for the reply; NULL: it is allocated; cen_request_free_reply frees it */
+    size_t capacity;       /* of `reply` */
+    cen_deadline deadline; /* until when the reply must be there; CEN_DEFAULT: the connection's default_deadline */
+    bool only_if_room;     /* fail with FULL at once if the connection has no room, instead of waiting for it */
+    /* result */
     size_t reply_size;
-    /* cenote's */
+    /* private */
     void (*done_)(struct cen_request *request);
     const cen_allocator *allocator_;
     uint64_t room_[24];
 } cen_request;
 
-/* Makes it ready, the first time and each further one. `done` is called once on the executor; both NULL:
- * it is waited for, asked or grouped by its future. Whoever uses it again has freed an allocated reply before. */
+/* Initialize a request before its first use, and again before each further use. `done` is called once, on the executor.
+ * Both NULL: the program waits for request->future, polls it, or puts it into a group. Free an allocated reply before
+ * the request is used again. */
 CEN_API void cen_request_init(cen_request *request, void (*done)(cen_request *request), cen_executor *executor);
 
-/* Gives an allocated reply back; else, and a second time, nothing happens. NULL is allowed.
- * The connection may be gone by then, its allocator not. */
+/* Free an allocated reply. If there is none, nothing happens, so a second call is harmless. NULL is allowed. The
+ * connection may have been freed before; its allocator must still exist. */
 CEN_API void cen_request_free_reply(cen_request *request);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A router: picks one of several members that many callers use at once, such
- * as connections that carry many requests. libcenote-route.
+ * A router: a load balancer. It picks one of several members (backends) that many callers use at the same time, such as
+ * connections that carry many requests. libcenote-route.
  *
  *     cen_router *router;
  *     cen_router_options o = CEN_ROUTER_OPTIONS(.name = "search", .strategy = cen_strategy_two_choices());
@@ -10,29 +10,30 @@
  *     cen_member *member;                                  // the owner of a connection
  *     cen_member_options m = CEN_MEMBER_OPTIONS(.name = "10.0.0.7:9000", .value = connection);
  *     cen_router_add(router, &m, &member, &err);
- *     cen_member_up(member);                               // connected
+ *     cen_member_up(member, NULL);                         // connected
  *     cen_member_down(member, &cause);                     // disconnected; up again later
  *
- *     cen_route route;                                     // whoever has a request
+ *     cen_route route;                                     // a caller with a request
  *     if (cen_router_route(router, NULL, CEN_NOW, &route, &err) == CEN_OK) {
  *         bool fine = send_request(route.value);
  *         cen_route_done(&route, fine ? CEN_OUTCOME_OK : CEN_OUTCOME_FAILED, 0);
  *     }
  *
- * A route counts a use of its member until it is done. The member may go down or be
- * removed meanwhile: its memory stays, and done says DOWN. Whoever needs no count looks
- * inside a read section, and what it finds is there until the section ends:
+ * A route counts a use of its member until it is done. The member may go down or be removed meanwhile: its memory
+ * stays, and cen_route_done returns DOWN. A caller that needs no count picks in a read section. The member that it
+ * finds stays until the section ends:
  *
  *     cen_read_begin();
  *     if (cen_router_peek(router, NULL, &member) == CEN_OK) use(cen_member_value(member));
  *     cen_read_end();
  *
- * Cost: peek and route never wait, take no lock with the strategies that say so, and
- * share no written memory between threads, unless a limit is set: then a member's count
- * is one word for all threads.
+ * Cost: a pick does not wait while a member has room. With the strategies that say so (strategy.h) it takes no lock and
+ * writes no memory that other threads write, unless a limit is set: a member with a limit has one counter for all
+ * threads.
  *
- * Threads: everything from any thread. A member's handle belongs to whoever added it, until remove.
- * Fork: in a child every call answers FORKED and touches nothing.
+ * Threads: every function may be called from any thread. A member's handle belongs to the code that added it, until
+ * cen_member_remove.
+ * Fork: in the child every call returns FORKED and touches nothing.
  */
 #ifndef CENOTE_ROUTER_H
 #define CENOTE_ROUTER_H
@@ -57,163 +58,297 @@ extern "C" {
 
 typedef struct cen_router cen_router;
 
+/* State of a member. */
 typedef enum cen_member_state {
-    CEN_MEMBER_CONNECTING = 0, /* added, and never up so far */
+    CEN_MEMBER_CONNECTING = 0, /* added, and not up so far */
     CEN_MEMBER_UP,             /* may be picked */
-    CEN_MEMBER_FULL,           /* up, and at its maximum of uses in flight */
-    CEN_MEMBER_DRAINING,       /* not picked any more; becomes DOWN when what is in flight has ended */
-    CEN_MEMBER_DOWN,
-    CEN_MEMBER_EJECTED, /* up, but kept out for a while */
+    CEN_MEMBER_FULL,           /* up, with its maximum of uses in flight */
+    CEN_MEMBER_DRAINING,       /* not picked; becomes DOWN when its last use in flight has ended */
+    CEN_MEMBER_DOWN,           /* not picked */
+    CEN_MEMBER_EJECTED,        /* up, but not picked for a while */
 } cen_member_state;
 
-/* "connecting", "up", ... */
+/* Return the state's name: "connecting", "up", "full", "draining", "down" or "ejected"; "?" for an invalid state. */
 CEN_API const char *cen_member_state_name(cen_member_state state);
 
-/* So many uses of a member can be in flight, whatever is allowed: of all threads if it has a limit, else of those that share a
- * count, which have up to 16 counts between them. One more is FULL, and where there are no limits it does not wait. By this a
- * program is told that forgets to say done. */
+/* The maximum number of uses in flight, whatever the limits are. A member with a limit has one counter for all threads.
+ * A member without one has up to 16 counters, each shared by some of the threads, and the maximum holds for each
+ * counter. One more use is FULL. If no member of the router has a limit, it fails with FULL at once, without a wait. A
+ * program that reaches the maximum most likely forgets cen_route_done. */
 #define CEN_IN_FLIGHT_MAX 4194304
 
 /* ---- Routers --------------------------------------------------------------------- */
 
+/* Options of a router. Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_router_options {
-    size_t size;
-    const char *name;      /* copied; NULL: "router" */
-    cen_strategy strategy; /* zero: two choices */
-    /* of every member that does not say otherwise */
-    int64_t target;   /* uses in flight beyond which others are preferred; 0 or CEN_OFF: none */
-    int64_t max;      /* uses in flight, at most; 0 or CEN_OFF: no limit */
-    int64_t max_uses; /* then it drains; 0 or CEN_OFF: no limit */
-    /* since it came up, up to a tenth less at random; then it drains; 0 or CEN_OFF: no limit */
+    size_t size;           /* sizeof(cen_router_options), set by the macro */
+    const char *name;      /* copied, cut after 47 bytes; default "router" */
+    cen_strategy strategy; /* default cen_strategy_two_choices() */
+    /* limits of every member that does not have its own */
+    int64_t target_in_flight; /* from this many uses in flight on, other members are preferred; 0 or CEN_OFF: none */
+    int64_t max_in_flight;    /* maximum number of uses in flight; 0 or CEN_OFF: no limit */
+    int64_t max_uses;         /* the member drains after this many uses since it came up; 0 or CEN_OFF: no limit */
+    /* max lifetime: the member drains when it has been up for this long, or for up to a tenth less, at random; 0 or
+     * CEN_OFF: no limit */
     int64_t max_lifetime_ns;
-    /* for those who wait because no member is up, or all are full */
-    int64_t max_waiters; /* so many at most; 0: 1024; CEN_OFF: no limit, CEN_NONE: nobody waits */
-    /* of a route or an ask whose own is CEN_DEFAULT; default CEN_NOW, an error at once */
+    /* queue limit: maximum number of routes that wait because no member is up or all are full; default 1024; CEN_OFF:
+     * no limit, CEN_NONE: none waits */
+    int64_t max_waiters;
+    /* what CEN_DEFAULT means as a deadline of a route; default CEN_NOW: a route without room fails at once */
     cen_deadline default_deadline;
-    /* time routes even if the strategy does not need it; costs two readings of the clock, and 15 KiB */
+    /* measure the latency of routes even if the strategy does not need it; costs two clock readings a route, and
+     * 15 KiB */
     bool measure;
-    /* A member's state changed: told in order for each member, with no lock held, on whichever thread; what
-     * came and went again before it could be told is left out, except that it is DOWN again. FULL is never told: a member that is
-     * becomes UP with each use that ends, and whoever wants to know looks. `cause` is NULL or valid during the call. */
+    /* Called when the state of a member has changed, one call at a time, on any thread, with no lock held. The calls
+     * for one member are in order. A state that has passed before it could be reported is left out, except that a
+     * member that is DOWN again is reported again. FULL is not reported, because it may change with every use: see
+     * cen_member_state_of. `cause` is NULL or valid during the call. */
     void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to,
                     const cen_error *cause);
-    void *argument;
-    cen_runtime *runtime; /* NULL: the process' own */
-    const cen_allocator *allocator;
+    void *argument;                 /* passed to `changed` */
+    cen_runtime *runtime;           /* keeps deadlines and lifetimes; default the process' own */
+    const cen_allocator *allocator; /* default malloc */
 } cen_router_options;
 
+/* Options with the given fields: CEN_ROUTER_OPTIONS(.name = "search"). All others are zero. */
 #define CEN_ROUTER_OPTIONS(...) CEN_OPTIONS_(cen_router_options, __VA_ARGS__)
 
-/* Errors: INVALID, NO_MEMORY, SYSTEM, and what the strategy's init says. */
+/* Create a router.
+ * Returns:
+ *   OK         *out is the router
+ *   INVALID    options or out is NULL, or an option is invalid; the text names it
+ *   NO_MEMORY  out of memory
+ *   FORKED     options.runtime belongs to the parent process
+ *   others     the status of the strategy's init
+ */
 CEN_API cen_status cen_router_new(const cen_router_options *options, cen_router **out, cen_error *error);
 
+/* Report of a close. */
 typedef struct cen_router_report {
     size_t size;     /* sizeof(cen_router_report), set by CEN_SIZED */
     uint64_t left;   /* uses in flight that had not ended by the deadline */
-    uint32_t waited; /* who waited for a member and was told CLOSED */
+    uint32_t waited; /* routes that waited for a member and failed with CLOSED */
 } cen_router_report;
 
-/* Refuses from now on, tells those who wait CLOSED, and waits until no use is in flight. CEN_DEFAULT: CEN_NOW.
- * Errors: TIMEOUT (some are left), INVALID, FORKED, MISUSE (in a read section, and the deadline is not CEN_NOW). */
+/* Close the router: routes fail with CLOSED from now on, waiting ones included. *report, if not NULL, is filled in with
+ * OK and with TIMEOUT. A router may be closed again, to wait for longer.
+ *
+ * Blocking: until no use is in flight, or until the deadline (CEN_DEFAULT: CEN_NOW). Also waits for open read sections,
+ * unless it is called in one.
+ * Returns:
+ *   OK       no use is in flight
+ *   TIMEOUT  uses are still in flight; error->text says how many
+ *   INVALID  router is NULL, or report->size is not valid
+ *   FORKED   the router belongs to the parent process
+ *   MISUSE   called in a read section, and the deadline is not CEN_NOW
+ */
 CEN_API cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_router_report *report,
                                     cen_error *error);
 
-/* Closes it, removes every member, and gives the memory back; what is in use keeps its part until its last route
- * is done. Nobody uses the router or a member's handle afterwards; routes may still be done.
- * Errors: MISUSE (in a read section), FORKED. NULL is allowed. */
+/* Close the router, remove every member, and free the memory. NULL is allowed. Members that are in use keep their part
+ * of the memory until their last route is done.
+ *
+ * Blocking: waits for open read sections, and not for uses.
+ * Threads: no thread may use the router or the handle of a member meanwhile or afterwards. Routes may still be done.
+ * Returns:
+ *   OK      the router is freed, or was NULL
+ *   MISUSE  called in a read section
+ *   FORKED  the router belongs to the parent process
+ */
 CEN_API cen_status cen_router_free(cen_router *router);
 
 /* ---- Members --------------------------------------------------------------------- */
 
+/* Options of a member. Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_member_options {
-    size_t size;
-    const char *name; /* copied; NULL: "member 7", by a number of its own; not necessarily unique */
-    void *value;      /* what a route brings */
-    uint32_t weight;  /* 0: 1; at most 65535 */
-    /* instead of the router's; 0: the router's, CEN_OFF: none */
-    int64_t target, max, max_uses, max_lifetime_ns;
-    /* after remove: the last use has ended and nobody can see it any more; no lock is held */
+    size_t size;      /* sizeof(cen_member_options), set by the macro */
+    const char *name; /* copied, cut after 63 bytes; need not be unique; default "member 7", with a number of its own */
+    void *value;      /* what a route gets */
+    uint32_t weight;  /* for strategies that use it; default 1, at most 65535 */
+    /* as in cen_router_options; 0: the router's, CEN_OFF: none */
+    int64_t target_in_flight, max_in_flight, max_uses, max_lifetime_ns;
+    /* called after cen_member_remove, when the last use has ended and no read section can see the member; no lock is
+     * held; default none */
     void (*gone)(void *value);
 } cen_member_options;
 
+/* Options with the given fields: CEN_MEMBER_OPTIONS(.name = "10.0.0.7:9000"). All others are zero. */
 #define CEN_MEMBER_OPTIONS(...) CEN_OPTIONS_(cen_member_options, __VA_ARGS__)
 
-/* Adds a member, which is CONNECTING. Errors: INVALID, NO_MEMORY, CLOSED, FORKED. */
+/* Add a member, in the state CONNECTING.
+ *
+ * Ownership: the handle is the caller's until cen_member_remove.
+ * Returns:
+ *   OK         *out is the member
+ *   INVALID    router, options or out is NULL, or an option is invalid; the text names it
+ *   NO_MEMORY  out of memory
+ *   CLOSED     the router is closed
+ *   FORKED     the router belongs to the parent process
+ */
 CEN_API cen_status cen_router_add(cen_router *router, const cen_member_options *options, cen_member **out,
                                   cen_error *error);
 
-/* It can be picked from now on, and those who wait are served. A member that was up, or ejected, stays as it is; one that comes
- * up begins to count uses and age anew. Errors: BUSY (it drains: wait for its end, or say down first), NO_MEMORY (nothing changes),
- * CLOSED, FORKED, INVALID. */
-CEN_API cen_status cen_member_up(cen_member *member);
+/* Bring a member up: it can be picked from now on, and waiters are served. Its uses and its lifetime are counted from
+ * now on. A member that is up or ejected stays as it is. error->text names the router and the member.
+ * Returns:
+ *   OK         the member is up, or was ejected and still is
+ *   BUSY       it drains: wait until it is DOWN, or call cen_member_down first
+ *   NO_MEMORY  out of memory; nothing changes
+ *   CLOSED     the router is closed
+ *   INVALID    member is NULL, or was removed
+ *   FORKED     the router belongs to the parent process
+ */
+CEN_API cen_status cen_member_up(cen_member *member, cen_error *error);
 
-/* The same for `count` members of one router, in that order, which can be picked all at once: a change costs the length of the
- * set, so a hundred thousand who come one by one cost the square of it. The first that fails ends it; those before it are up, and
- * *out, if not NULL, is how many. Errors: as of cen_member_up; INVALID also if they are not of one router, and then none is up. */
-CEN_API cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out);
+/* Bring up `count` members of one router, in that order. They can be picked all at once. Each change costs time in
+ * proportion to the number of members, so a hundred thousand members that come up one by one cost the square of that.
+ * The first member that fails ends the call. *out, if not NULL, is the number of members before it, which are up.
+ * Returns:
+ *   OK       all members are up
+ *   INVALID  also: members is NULL, or they are not all of one router; then none is brought up
+ *   others   as cen_member_up, of the first that failed
+ */
+CEN_API cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out, cen_error *error);
 
-/* It is not picked from now on; routes that have it are told DOWN when they are done. NULL: no cause. */
+/* Take a member down: it is not picked from now on. Routes that have it return DOWN when they are done. `cause` may be
+ * NULL.
+ * Returns:
+ *   OK       the member is down
+ *   INVALID  member is NULL
+ *   FORKED   the router belongs to the parent process
+ */
 CEN_API cen_status cen_member_down(cen_member *member, const cen_error *cause);
 
-/* It is not picked from now on, and becomes DOWN when what is in flight has ended. Errors: INVALID (it is not up), FORKED. */
-CEN_API cen_status cen_member_drain(cen_member *member);
+/* Drain a member: it is not picked from now on, and becomes DOWN when its last use in flight has ended. error->text
+ * names the member and its state.
+ * Returns:
+ *   OK       the member drains
+ *   INVALID  member is NULL, or is neither up, ejected nor draining
+ *   FORKED   the router belongs to the parent process
+ */
+CEN_API cen_status cen_member_drain(cen_member *member, cen_error *error);
 
-/* It is kept out for so long, or, with 0, until restore; then it is up again. Errors: INVALID (it is not up), FORKED,
- * SYSTEM (no thread could be had that keeps the time: nothing changes). restore: NO_MEMORY, CLOSED. */
-CEN_API cen_status cen_member_eject(cen_member *member, int64_t ns);
-CEN_API cen_status cen_member_restore(cen_member *member);
+/* Eject a member: it is not picked for `ns` nanoseconds, or, with 0, until cen_member_restore. Then it is up again. A
+ * member that is ejected already gets the new time. error->text names the member and its state.
+ * Returns:
+ *   OK       the member is ejected
+ *   INVALID  member is NULL, or is neither up nor ejected; or ns is negative
+ *   SYSTEM   the system has no thread to keep the time; nothing changes
+ *   FORKED   the router belongs to the parent process
+ */
+CEN_API cen_status cen_member_eject(cen_member *member, int64_t ns, cen_error *error);
 
-/* Ends the handle: it goes down, and its memory goes when the last use has ended. */
+/* End the ejection of a member: it is up again, and waiters are served. A member that is up stays as it is. error->text
+ * names the member and its state.
+ * Returns:
+ *   OK         the member is up
+ *   INVALID    member is NULL, or is neither ejected nor up
+ *   NO_MEMORY  out of memory; the router tries again after 100 ms
+ *   CLOSED     the router is closed
+ *   FORKED     the router belongs to the parent process
+ */
+CEN_API cen_status cen_member_restore(cen_member *member, cen_error *error);
+
+/* Remove a member. It goes down, and the handle ends. Its memory is freed when its last use has ended.
+ * Returns:
+ *   OK       the member is removed
+ *   INVALID  member is NULL, or was removed before
+ *   FORKED   the router belongs to the parent process
+ */
 CEN_API cen_status cen_member_remove(cen_member *member);
 
-/* Of a member that the caller added, or has in a route, or picked in a read section that has not ended. */
+/* Return a member's value, name and state. The caller has added the member, has it in a route, or has picked it in a
+ * read section that has not ended. */
 CEN_API CEN_DIRECT_ void *cen_member_value(const cen_member *member);
 CEN_API const char *cen_member_name(const cen_member *member);
 CEN_API cen_member_state cen_member_state_of(const cen_member *member);
 
 /* ---- Picking --------------------------------------------------------------------- */
 
-/* Picks a member without counting a use; full ones are picked too. In a read section, until whose end it stays.
- * Errors: EMPTY (none is up), CLOSED, FORKED, INVALID. `pick` may be NULL. */
-CEN_API CEN_DIRECT_ cen_status cen_router_peek(cen_router *router, const cen_pick *pick, cen_member **out);
+/* Pick a member without counting a use. Call it in a read section: the member stays until the section ends. Full
+ * members are picked, too. `hint` may be NULL.
+ *
+ * Blocking: never waits.
+ * Returns:
+ *   OK       *out is the member
+ *   EMPTY    no member is up
+ *   CLOSED   the router is closed
+ *   FORKED   the router belongs to the parent process
+ *   INVALID  router or out is NULL
+ */
+CEN_API CEN_DIRECT_ cen_status cen_router_peek(cen_router *router, const cen_route_hint *hint, cen_member **out);
 
-/* A use of a member, by value. */
+/* A route: one use of a member, which counts until cen_route_done. A plain value. */
 typedef struct cen_route {
-    cen_member *member; /* NULL: there is none, or it has been done */
-    void *value;
-    /* cenote's */
+    cen_member *member; /* NULL: there is none, or the route is done */
+    void *value;        /* the member's */
+    /* private */
     int64_t begun_;
     uint64_t tag_;
 } cen_route;
 
-/* Picks a member that has room and counts a use of it. If there is none, or others wait already, waits for one until the
- * deadline, in the order in which they came; CEN_DEFAULT: options.default_deadline of the router.
- * Errors: EMPTY (CEN_NOW, and none is up), FULL (CEN_NOW, and all are full; or the backlog is: error->cause says QUEUE_FULL),
- * TIMEOUT, CLOSED, FORKED, INVALID, MISUSE (it would have to wait, in a read section). */
-CEN_API CEN_DIRECT_ cen_status cen_router_route(cen_router *router, const cen_pick *pick, cen_deadline deadline,
+/* Pick a member that has room, and count a use of it. If none has room, or other routes wait already, wait for one.
+ * Waiters are served FIFO. `hint` may be NULL.
+ *
+ * error->text counts the members by state. error->cause is CEN_CAUSE_NO_MEMBER or CEN_CAUSE_MEMBERS_FULL. If too many
+ * routes wait, it is CEN_CAUSE_QUEUE_FULL, and error->current and error->max have the numbers.
+ *
+ * Ownership: the use is the caller's until cen_route_done.
+ * Blocking: until a member has room, or until the deadline (CEN_DEFAULT: options.default_deadline).
+ * Returns:
+ *   OK       *out is the route
+ *   EMPTY    the deadline is CEN_NOW, and no member is up
+ *   FULL     the deadline is CEN_NOW, and all members are full, or others wait; or max_waiters routes wait already; or
+ *            CEN_IN_FLIGHT_MAX is reached
+ *   TIMEOUT  the deadline passed first
+ *   CLOSED   the router is closed
+ *   MISUSE   the route would have to wait, in a read section
+ *   SYSTEM   the route would have to wait, and the system has no thread to keep the deadline
+ *   FORKED   the router belongs to the parent process
+ *   INVALID  router or out is NULL
+ */
+CEN_API CEN_DIRECT_ cen_status cen_router_route(cen_router *router, const cen_route_hint *hint, cen_deadline deadline,
                                                 cen_route *out, cen_error *error);
 
+/* How a use ended. */
 typedef enum cen_outcome {
     CEN_OUTCOME_OK = 0,
-    CEN_OUTCOME_FAILED,    /* the member's fault: counted as such */
+    CEN_OUTCOME_FAILED,    /* by the member's fault; counted in its stats */
     CEN_OUTCOME_CANCELLED, /* says nothing about the member */
 } cen_outcome;
 
-/* Ends the use, and the route. `latency_ns`: how long it took; 0: from the route until now, if anybody wants to know.
- * Errors: DOWN (it was ended, and the member has gone down since it was picked), STALE (it was done before), INVALID, FORKED. */
+/* End a use, and the route. `latency_ns` is how long the use took; 0: the time since cen_router_route, measured if the
+ * strategy or options.measure needs it.
+ * Returns:
+ *   OK       the use has ended
+ *   DOWN     the use has ended, and the member has gone down since it was picked
+ *   STALE    the route was done before
+ *   INVALID  route is NULL, or there is no such outcome
+ *   FORKED   the router belongs to the parent process
+ */
 CEN_API CEN_DIRECT_ cen_status cen_route_done(cen_route *route, cen_outcome outcome, int64_t latency_ns);
 
-/* OK, or DOWN: the member has gone down since. To be asked before a request is sent; it may go down in the next moment. */
+/* Check a route before a request is sent. The member may go down in the next moment all the same.
+ * Returns:
+ *   OK       the member has not gone down since it was picked
+ *   DOWN     it has
+ *   STALE    the route is done
+ *   INVALID  route is NULL
+ *   FORKED   the router belongs to the parent process
+ */
 CEN_API cen_status cen_route_check(const cen_route *route);
 
 /* ---- Without waiting -------------------------------------------------------------- */
 
-/* The program's own, no allocation; must stay where it is until the future is done or given up, as future.h says. */
+/* An operation: a caller-owned struct. cen_route_op_init(op, done, executor) initializes it, and
+ * cen_future_cancel(&op.future) cancels it. Nothing is allocated for it. It must stay in place from the call that
+ * starts it until its future is done or cancelled: see future.h. */
 typedef struct cen_route_op {
-    cen_future future; /* done with OK, and then `route` is to be done; or with why there is none */
+    cen_future future; /* done with OK: `route` is filled in, and must be done; otherwise: why there is no route */
     cen_route route;
-    /* cenote's */
-    cen_pick pick_;
+    /* private */
+    void (*done_)(struct cen_route_op *routing);
+    cen_route_hint hint_;
     CEN_ATOMIC_(cen_router *) router_;
     union {
         int64_t aligned_;
@@ -221,71 +356,104 @@ typedef struct cen_route_op {
     } place_;
 } cen_route_op;
 
-CEN_API void cen_route_op_init(cen_route_op *routing);
+/* Initialize an operation before its first use, and again before each further use. `done` is called once, on the
+ * executor. Both NULL: the program waits for op->future, polls it, or puts it into a group. */
+CEN_API void cen_route_op_init(cen_route_op *routing, void (*done)(cen_route_op *routing), cen_executor *executor);
 
-/* Asks for a route, as cen_router_route does (CEN_DEFAULT: options.default_deadline of the router); the future is done with
- * its answer, which may be at once.
- * Errors: INVALID, MISUSE (it is not ready): then nothing was asked. All others come by the future. */
-CEN_API cen_status cen_router_route_async(cen_router *router, const cen_pick *pick, cen_deadline deadline,
+/* Ask for a route as cen_router_route does, without waiting. The future completes with its result, possibly before this
+ * call returns. Every status of cen_router_route that is not listed here comes through the future, FORKED included.
+ * CEN_DEFAULT: options.default_deadline of the router.
+ *
+ * Blocking: never waits.
+ * Returns:
+ *   OK       the future will complete, or has
+ *   INVALID  router or routing is NULL, or `done` has no executor; the future does not complete
+ *   MISUSE   the operation was used before and not initialized again; the future does not complete
+ */
+CEN_API cen_status cen_router_route_async(cen_router *router, const cen_route_hint *hint, cen_deadline deadline,
                                           cen_route_op *routing);
 
 /* ---- Members from a registry -------------------------------------------------------- */
 
-/* Zero means default in every field. Fields are only ever appended. The struct is copied. */
+/* Options of cen_router_follow. Zero means default in every field. Fields are only ever appended. The struct is copied.
+ * The functions are called by the registry's listener, or by cen_router_unfollow and cen_router_free, one at a time and
+ * with no lock held. */
 typedef struct cen_follow_options {
     size_t size; /* sizeof(cen_follow_options), set by the macro */
-    /* Options of every member; copied; default: defaults. `value` becomes the entry's. The name, if set, must stay. */
+    /* options of every member; copied, except a name, which must stay in place; `value` becomes the entry's; default:
+     * defaults */
     const cen_member_options *member;
-    /* Fills in more of what one member is to have, its name for instance; what it points to need stay only until it was added. */
+    /* Fill in further options of one member, for example its name. What they point to must stay only until the member
+     * was added. */
     void (*describe)(void *argument, const cen_registered *entry, cen_member_options *member);
-    /* An entry could not become a member: NO_MEMORY, CLOSED, or what `describe` made of it. Its `gone` will not be called. */
+    /* An entry could not become a member: NO_MEMORY, CLOSED, or INVALID because of `describe`. Its `gone` is not
+     * called. */
     void (*refused)(void *argument, const cen_registered *entry, const cen_error *why);
     /* A member has come up: picks that begin from now on may find it. */
     void (*joined)(void *argument, void *value);
     /* A member has left: no pick that begins from now on finds it. */
     void (*left)(void *argument, void *value);
-    /* of these. All are called by the registry's listener, or by unfollow: one at a time, with no lock held */
-    void *argument;
+    void *argument; /* passed to these functions */
 } cen_follow_options;
 
+/* Options with the given fields: CEN_FOLLOW_OPTIONS(.describe = describe). All others are zero. */
 #define CEN_FOLLOW_OPTIONS(...) CEN_OPTIONS_(cen_follow_options, __VA_ARGS__)
 
 typedef struct cen_following cen_following;
 
-/* Lets the entries under a key be members that are up: one that is registered comes up, those that are there already included; one
- * that is unregistered, for whatever reason, goes down and is removed; one that is updated is replaced. The options may be NULL.
- * Errors: CLOSED (the registry is being freed), INVALID, NO_MEMORY, FORKED. */
+/* Make the entries under a key of a registry members that are up. An entry that is registered comes up, and so do those
+ * that exist already. An entry that is unregistered, for whatever reason, goes down and is removed. An entry that is
+ * updated is replaced. `options` may be NULL.
+ * Returns:
+ *   OK         *out is the following
+ *   CLOSED     the registry is being freed
+ *   INVALID    router, registry or out is NULL, the key is NULL or too long, or an option is invalid
+ *   NO_MEMORY  out of memory
+ *   FORKED     the router or the registry belongs to the parent process
+ */
 CEN_API cen_status cen_router_follow(cen_router *router, cen_registry *registry, cen_key key,
                                      const cen_follow_options *options, cen_following **out, cen_error *error);
 
-/* Ends it: its members go down and are removed. Before the router is freed: that ends it, too. The registry may be gone, but must
- * not be being freed meanwhile. NULL is allowed. Errors: MISUSE (within one of its own calls, or in a read section), FORKED. */
+/* End a following: its members go down and are removed. NULL is allowed. Call it before cen_router_free, which ends all
+ * followings itself. The registry may have been freed before, but must not be freed meanwhile.
+ * Returns:
+ *   OK      the following has ended
+ *   MISUSE  called in one of its own functions, or in a read section
+ *   FORKED  the router belongs to the parent process
+ */
 CEN_API cen_status cen_router_unfollow(cen_following *following);
 
-/* How many members it has just now. 0 in a forked child. */
+/* Return the number of members of a following; 0 for NULL and in a forked child. */
 CEN_API uint32_t cen_following_count(const cen_following *following);
 
-/* ---- Looking ---------------------------------------------------------------------- */
+/* ---- Stats -------------------------------------------------------------------------- */
 
+/* Stats of a router. */
 typedef struct cen_router_stats {
     size_t size;                                            /* sizeof(cen_router_stats), set by CEN_SIZED */
-    uint32_t members;                                       /* all that were added and not removed */
-    uint32_t connecting, up, full, draining, down, ejected; /* full ones are not counted as up */
-    uint32_t zombies;                                       /* removed, and still in use */
-    uint64_t in_flight;                                     /* uses, of zombies too */
-    uint64_t uses;                                          /* routes that began, ever */
+    uint32_t members;                                       /* members that were added and not removed */
+    uint32_t connecting, up, full, draining, down, ejected; /* of these, by state; full ones do not count as up */
+    uint32_t zombies;                                       /* members that were removed and are still in memory */
+    uint64_t in_flight;                                     /* uses in flight, those of zombies included */
+    uint64_t uses;                                          /* uses, ever */
     uint64_t failed;                                        /* of these, done with FAILED */
-    uint32_t waiting;
-    uint64_t waited;   /* who had to wait, ever */
-    uint64_t timeouts; /* of these, in vain */
-    uint64_t refused;  /* the backlog was full */
-    uint64_t empty;    /* told EMPTY or FULL at once */
-    uint64_t changes;  /* sets of members that were published */
+    uint32_t waiting;                                       /* routes that wait now */
+    uint64_t waited;                                        /* routes that had to wait, ever */
+    uint64_t timeouts;                                      /* of these, routes that failed with TIMEOUT */
+    uint64_t refused;                                       /* routes that failed because max_waiters waited */
+    uint64_t empty;                                         /* routes that failed with EMPTY or FULL at once */
+    uint64_t changes;                                       /* sets of members that were published */
 } cen_router_stats;
 
-/* Errors: INVALID, FORKED. */
+/* Read the stats.
+ * Returns:
+ *   OK       *out is filled in
+ *   INVALID  router or out is NULL, or out->size is not valid
+ *   FORKED   the router belongs to the parent process
+ */
 CEN_API cen_status cen_router_stats_get(cen_router *router, cen_router_stats *out);
 
+/* Stats of a member. */
 typedef struct cen_member_stats {
     size_t size;      /* the library's sizeof(cen_member_stats) */
     const char *name; /* valid during the call */
@@ -293,13 +461,20 @@ typedef struct cen_member_stats {
     cen_member_state state;
     uint32_t weight;
     uint64_t in_flight, uses, failed;
-    int64_t target, max; /* 0: none */
-    int64_t latency_ns;  /* the moving average that peak-EWMA uses, or the last measured; 0: none */
-    int64_t since_ns;    /* in this state */
+    int64_t target_in_flight, max_in_flight; /* 0: none */
+    int64_t latency_ns;                      /* the moving average that peak EWMA uses, or the last one; 0: none */
+    int64_t since_ns;                        /* how long it has been in this state */
 } cen_member_stats;
 
-/* Calls visit for each member that has been added and not removed, in that order; the router may be used there, its
- * members not be removed. Errors: INVALID, FORKED, NO_MEMORY. */
+/* Call `visit` for each member that was added and not removed, in that order.
+ *
+ * Callbacks: with no lock held and with cancellation disabled. `visit` may use the router, but must not remove members.
+ * Returns:
+ *   OK         the visit is over
+ *   INVALID    router or visit is NULL
+ *   FORKED     the router belongs to the parent process
+ *   NO_MEMORY  out of memory
+ */
 CEN_API cen_status cen_router_each(cen_router *router, void (*visit)(void *argument, const cen_member_stats *member),
                                    void *argument);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * How a router and its members look where every pick passes. For the inline
- * functions of quick_route.h and the library itself; nobody else has business here. libcenote-route.
+/* The parts of a router and its members that every pick reads or writes. Private: only for the inline functions of
+ * quick_route.h and for the library itself. libcenote-route.
  */
 #ifndef CENOTE_ROUTER_LAYOUT_H
 #define CENOTE_ROUTER_LAYOUT_H
@@ -24,83 +23,93 @@ extern "C" {
 #define CEN_SUB_(p, n, order, ORDER) atomic_fetch_sub_explicit((p), (n), memory_order_##order)
 #endif
 
-/* Another number whenever something here changes. */
+/* The version of this layout: a new number with every change of this header. */
 #define CEN_ROUTER_LAYOUT_ 4u
 
 /* Strategies that are inlined. */
 enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ };
 
-/* Whether the others' uses of a member are to be looked at again, by the own count before this use: a thread that has uses in
- * flight looks often, because they last; one that has none is quick, and to look makes all of them slower. Not at
- * the first use: nobody has used one that is new, and among many thousands most uses of a thread are its first of some member. */
+/* Whether a thread looks at the other threads' uses of a member again, by its own count before this use. A thread with
+ * uses in flight looks often, because its uses take long. A thread with none has short uses, and looking would slow all
+ * threads down. It does not look at its first use: no thread has used a new member yet, and with many thousand members
+ * most uses of a thread are its first of the member. */
 #define CEN_LOOK_NOW_(before) (((before) >> CEN_USES_SHIFT_) % (CEN_IN_FLIGHT_(before) == 0 ? 64 : 8) == 7)
 
-/* The same for a member that was compared and not used, by a random number of which the lowest bits have not been used: without it,
- * one that is left alone because of others' uses would be so long after these have ended. Where none are known it was left alone
- * because of the own uses, and two choices need not look. */
+/* Whether a thread looks again for a member that it compared and did not use, by a random number whose lowest bits have
+ * not been used. Without this look, a member that is avoided because of other threads' uses would be avoided long after
+ * these have ended. If no uses of other threads are known, the thread's own uses were the reason, and two choices need
+ * not look. */
 #define CEN_LOOK_AGAIN_(random) ((random) % 64 == 0)
 
-/* A count of uses: how many began, ever, above whether the end of the last is of interest, above how many are in flight. The
- * first is on top, where it may begin anew after 2^40 and touches nothing. */
+/* A count of uses has three fields. From the top: how many uses have begun, ever; whether the end of the last use is
+ * watched for; how many are in flight. The first field is on top, so its overflow after 2^40 uses changes no other
+ * field. */
 #define CEN_USES_SHIFT_ 24
 #define CEN_USE_BEGINS_ ((UINT64_C(1) << CEN_USES_SHIFT_) + 1)
 #define CEN_WATCHED_ (UINT64_C(1) << (CEN_USES_SHIFT_ - 1))
 #define CEN_IN_FLIGHT_(word) ((word) & (CEN_WATCHED_ - 1))
-/* Beyond this no use begins: the count must not reach the mark. Far below it, because whoever adds looks afterwards. */
+/* Whether no further use may begin: the count must not reach the mark. The limit is far below the mark, because a
+ * thread looks after it has added. */
 #define CEN_TOO_MANY_(before) (((before)&CEN_IN_FLIGHT_MAX) != 0)
 #define CEN_IS_MOST_ (CEN_WATCHED_ == 2 * (uint64_t)CEN_IN_FLIGHT_MAX)
-/* By the count before its end, whether a use was the last of a stripe that is watched. */
+/* Whether a use was the last of a stripe that is watched, by the count before its end. */
 #define CEN_WAS_LAST_(before) (((before) & (2 * CEN_WATCHED_ - 1)) == CEN_WATCHED_ + 1)
 
-/* A thread's share of a member: its count of uses, and, so that a route touches one line of its member, copies of all
- * else that it needs. */
+/* A stripe: a thread's share of a member. It has the thread's count of uses, and copies of all else that a route needs,
+ * so that a route touches one cache line of its member. */
 typedef struct cen_stripe_ {
     CEN_ATOMIC_(uint64_t) word;
     void *value; /* fixed */
-    /* how often it came up and went down, odd while it is up; written under the router's lock */
+    /* how often the member came up and went down, odd while it is up; written under the router's lock */
     CEN_ATOMIC_(uint32_t) life;
-    CEN_ATOMIC_(uint32_t) others;       /* uses in flight on other stripes, as they were; CEN_COUNTED_FIRST_ */
-    const CEN_ATOMIC_(uint64_t) * door; /* fixed: the router's; of the first stripe one that is never open */
+    CEN_ATOMIC_(uint32_t) others;       /* uses in flight on other stripes at the last look, or CEN_COUNTED_FIRST_ */
+    const CEN_ATOMIC_(uint64_t) * door; /* fixed: the router's; for the first stripe, a door that is never open */
 } cen_stripe_;
 
-/* Instead of others' uses: the member has a limit, and all are counted on its first stripe. */
+/* In `others`: the member has a limit, and all its uses are counted on its first stripe. */
 #define CEN_COUNTED_FIRST_ (UINT32_C(1) << 31)
 
-/* A member's handle is its first stripe, on which only those with a limit are counted. The stripes of threads follow at this
- * distance, and between them lie those of other members, and a gap: what a thread touches of many members lies side by side. */
+/* A member's handle is its first stripe. Only members with a limit count uses on it. The stripes of the threads follow
+ * at this distance. Between them lie the stripes of other members, and a gap. So the stripes of one thread in many
+ * members lie side by side. */
 #define CEN_STRIPES_APART_ 2560
 
+/* Return the member's stripe at an offset. */
 static inline cen_stripe_ *cen_stripe_of_(const cen_member *member, uint32_t offset)
 {
     return (cen_stripe_ *)(void *)((char *)(uintptr_t)member + offset);
 }
 
-/* What a route keeps of where it began: above, the life, if that went on then, or else the one before, which is over and never
- * comes again (one who picked from an older set may begin late); below, the offset of the stripe. */
+/* The tag of a route says where its use began. The lower half is the offset of the stripe. The upper half is the life
+ * of the member if it was up, or else the life before, which has ended and never returns: a thread that picked from an
+ * older set may begin late. */
 #define CEN_ROUTE_TAG_(life, offset) ((uint64_t)(((life)-1) | 1) << 32 | (offset))
 #define CEN_TAG_OFFSET_(tag) ((uint32_t)(tag))
 #define CEN_TAG_LIFE_(tag) ((uint32_t)((tag) >> 32))
 
-/* A router begins with this. Its door is a word that has the set that was published last, if that can be picked from inline:
- * it is not empty, the strategy is one of the three, no member has or had a limit or a target, and nobody wants to know how uses
- * end. Else it is 0, and so it is in a forked child, whatever it was: one load tells the usual from all that is not. */
+/* A router begins with this struct. Its door is a word. It has the set that was published last if inline picks may use
+ * that set: the set is not empty, the strategy is one of the three, no member has or had a limit or a target, and
+ * neither the strategy nor the router needs to know how uses end. Otherwise the word is 0. In a forked child it is
+ * always 0. So one load tells whether a pick may be inline. */
 typedef struct cen_router_hot_ {
     const CEN_ATOMIC_(uint64_t) * door; /* fixed */
 } cen_router_hot_;
 
+/* Return the set at the door, or NULL. */
 static inline const cen_member_set *cen_set_at_door_(const cen_router *router)
 {
     return (const cen_member_set *)(uintptr_t)CEN_LOAD_(((const cen_router_hot_ *)(const void *)router)->door, acquire,
                                                         ACQUIRE);
 }
 
+/* Return CEN_ROUTER_LAYOUT_ of the loaded library, and a random number. */
 CEN_API unsigned cen_router_layout_(void);
 CEN_API uint64_t cen_router_random_(void);
-/* The offset of the calling thread's stripe in every member. */
+/* Return the offset of the calling thread's stripe in every member. */
 CEN_API uint32_t cen_router_stripe_(void);
-/* Sums up what other stripes than that at the offset have in flight. */
+/* Update `others` of the stripe at the offset: the sum of uses in flight on all other stripes. */
 CEN_API void cen_member_look_at_others_(cen_member *member, uint32_t offset);
-/* A use has ended that was the last of its stripe (CEN_WAS_LAST_). */
+/* Continue after the end of the last use of a watched stripe (CEN_WAS_LAST_). */
 CEN_API void cen_member_use_ended_(cen_member *member);
 
 #ifdef __cplusplus

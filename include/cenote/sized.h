@@ -14,8 +14,8 @@
  *    `size`. Options the caller does not know have their defaults.
  *  - A larger struct is accepted if the bytes that the library does not know are
  *    zero. Otherwise the call fails with INVALID: it would ignore a setting.
- *  - A `size` of 0 is INVALID: the struct was not initialised. So is a `size`
- *    smaller than the field itself, or larger than CEN_SIZED_MAX.
+ *  - A `size` of 0 is INVALID: the struct was not initialised. A `size` that is
+ *    smaller than the field itself, or larger than CEN_SIZED_MAX, is INVALID, too.
  *  - The library never changes `size`. A call that fails with INVALID because of
  *    `size` has no other effect.
  *  - In an array, all elements have the `size` of the first, and that is the stride.
@@ -24,7 +24,7 @@
  * Options macros such as CEN_POOL_OPTIONS set `size`. docs/abi.md has the whole
  * rule, with the types that never change.
  *
- * Threads: nothing here is shared; every function may be called anywhere.
+ * Threads: nothing here is shared. Every function may be called from any thread.
  */
 #ifndef CENOTE_SIZED_H
 #define CENOTE_SIZED_H
@@ -47,8 +47,9 @@ template <typename type> inline type cen_sized_()
 #define CEN_SIZED(type) ((type){.size = sizeof(type)})
 #endif
 
-/* What CEN_POOL_OPTIONS and its kin are made of: an expression, in C a compound literal. It initialises a variable,
- * is assigned to one, and in C its address may be passed: `cen_owner_new(&CEN_OWNER_OPTIONS(.name = "jobs"), ...)`. */
+/* Part of CEN_POOL_OPTIONS and the other options macros: an expression, in C a compound literal. It initialises a
+ * variable or is assigned to one. In C its address may be passed:
+ * `cen_owner_new(&CEN_OWNER_OPTIONS(.name = "jobs"), ...)`. */
 #ifdef __cplusplus
 #define CEN_OPTIONS_(type, ...) (type{.size = sizeof(type), __VA_ARGS__})
 #else
@@ -59,22 +60,24 @@ template <typename type> inline type cen_sized_()
 extern "C" {
 #endif
 
-/* The largest `size` accepted: more is no struct of ours. */
+/* The largest `size` that is accepted. No struct of cenote is larger. */
 #define CEN_SIZED_MAX 8192
 
 /* ---- For drivers, which have options of their own --------------------------- */
 
-/* Copy the caller's struct `given` into `out`, a struct of `known` bytes, and
- * zero what the caller does not have. A field that `size` cuts is left out.
- * out->size is `known` afterwards. `what` begins the error text: "cen_pq: options".
+/* Copy the caller's struct `given` into `out`, a struct of `known` bytes, and zero what the caller does not have. A
+ * field that `size` cuts is left out. out->size is `known` afterwards. `what` begins the error text: "cen_pq: options".
  * Returns:
- *   OK
- *   INVALID  given is NULL, its size is not valid, or it has bytes set that are
- *            not known; *out is not written */
+ *   OK       *out is filled in
+ *   INVALID  given is NULL, its size is not valid, or it has bytes set that are not known; *out is not written
+ */
 CEN_API cen_status cen_sized_read(void *out, size_t known, const void *given, const char *what, cen_error *error);
 
 /* Check the caller's struct `given` before a call that will write to it.
- * Returns: as cen_sized_read. */
+ * Returns:
+ *   OK       the struct can be written
+ *   INVALID  as cen_sized_read
+ */
 CEN_API cen_status cen_sized_check(const void *given, size_t known, const char *what, cen_error *error);
 
 /* Copy `from`, a struct of `known` bytes, into the caller's struct `given`, which

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pools of SQLite connections: a driver for one pool, and a writer with its readers as two pools over one file. This is
- * libcenote-sqlite.
+ * A driver for pools of SQLite connections, and a pair of pools: one writer and its readers. Part of libcenote-sqlite.
  *
  *     cen_pool *pool;
  *     cen_pool_options options = CEN_POOL_OPTIONS(.name = "orders", .driver = cen_sqlite("/var/lib/shop/orders.db"), .max = 4);
@@ -11,8 +10,8 @@
  *         if (cen_sqlite_prepare(db, "insert into orders values (?)", &insert, &error) == CEN_OK) sqlite3_step(insert);
  *     }
  *
- * SQLite lets one connection write at a time. Where many threads read and some write, let the writers wait in the line of a
- * pool of one, which is fair and has deadlines, and not in SQLite's, which polls:
+ * SQLite lets one connection write at a time. Where many threads read and some write, let the writers wait in the wait
+ * queue of a pool of one connection, which is fair and has deadlines. SQLite itself waits by polling.
  *
  *     cen_sqlite_pool *orders;
  *     cen_sqlite_pool_options options = CEN_SQLITE_POOL_OPTIONS(.path = "/var/lib/shop/orders.db", .readers = 8);
@@ -26,13 +25,13 @@
  *     cen_sqlite_pool_close(orders, cen_in_s(5), &error);
  *     cen_sqlite_pool_free(orders);
  *
- * A connection that comes back with a transaction open, a statement in the middle of its rows, a database attached, something
- * temporary, or foreign keys switched the other way is dirty: that is undone before anybody else has it. Hooks, an authorizer and
- * the like are taken out, and the wait for locks is as it was.
+ * A connection is reset before it is lent again if it comes back with an open transaction, a statement that still has
+ * rows, an attached database, something temporary, or another setting of foreign keys. At every give, hooks and an
+ * authorizer are removed and the busy timeout is restored.
  *
- * Threads: a connection belongs to its holder; everything else may be called from any thread.
- * Fork: SQLite's locks are per process, and its notes of them are copied by fork: a child must not touch its parent's
- * connections, nor open a file that the parent had open. Here the first answers FORKED, and so does the second. See docs/sqlite.md.
+ * Threads: a connection is used by its holder. Everything else may be called from any thread.
+ * Fork: SQLite's locks are per process, and fork copies its record of them. So a child must not touch its parent's
+ * connections, nor open a file that the parent had open. Both fail with FORKED. See docs/sqlite.md.
  */
 #ifndef CENOTE_SQLITE_H
 #define CENOTE_SQLITE_H
@@ -54,117 +53,190 @@ extern "C" {
 
 /* ---- The driver ------------------------------------------------------------- */
 
+/* How SQLite keeps its journal (journal_mode). */
 typedef enum cen_sqlite_journal {
-    CEN_SQLITE_WAL = 0,  /* readers and a writer do not hold up one another; not on a network's file system */
-    CEN_SQLITE_ROLLBACK, /* a writer excludes readers while it commits */
+    CEN_SQLITE_WAL = 0,  /* readers and the writer do not block each other; not for network file systems */
+    CEN_SQLITE_ROLLBACK, /* the writer blocks readers while it commits */
 } cen_sqlite_journal;
 
+/* When SQLite waits for the disk (synchronous). */
 typedef enum cen_sqlite_synchronous {
-    /* with WAL: nothing is ever corrupted, and the last commits may be lost when the power fails */
+    /* with WAL: the file is never corrupted, but a power failure may lose the last commits */
     CEN_SQLITE_NORMAL = 0,
-    CEN_SQLITE_FULL, /* a commit is on the disk when it returns */
-    CEN_SQLITE_EXTRA,
+    CEN_SQLITE_FULL,    /* a commit is on disk when it returns */
+    CEN_SQLITE_EXTRA,   /* as FULL, and with CEN_SQLITE_ROLLBACK the directory is synchronised too */
     CEN_SQLITE_NO_SYNC, /* a power failure may corrupt the file */
 } cen_sqlite_synchronous;
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_sqlite_options {
     size_t size; /* sizeof(cen_sqlite_options), set by the macro */
-    /* A file's name; a URI that begins with "file:"; or ":memory:", one database in memory that all connections of the pool
-     * share and that lasts as long as the pool. A URI that names a database of each connection's own ("file::memory:" without
-     * cache=shared) has room for one connection. */
+    /* Required: a file's name; a URI that begins with "file:"; or ":memory:", one database in memory that all
+     * connections of the pool share and that lives as long as the pool. A URI that gives each connection a database of
+     * its own ("file::memory:" without cache=shared) allows one connection only. */
     const char *path;
-    bool read_only;  /* it must be there, and what would write fails with SQLITE_READONLY */
-    bool must_exist; /* a file that is not there is not made */
-    /* How long a statement waits for a lock that somebody else has; default 5 s, CEN_OFF: no limit, CEN_NONE: it does not wait. It
-     * is given up early when the lease is revoked. */
+    bool read_only;  /* the file must exist, and writes fail with SQLITE_READONLY */
+    bool must_exist; /* a missing file is not created: opening fails with ABSENT */
+    /* How long a statement waits for a lock of another connection; default 5 s, CEN_OFF: no limit, CEN_NONE: it does
+     * not wait. The wait ends early when the lease is revoked. */
     int64_t busy_timeout_ns;
-    cen_sqlite_journal journal; /* means nothing if read_only, or in memory */
+    cen_sqlite_journal journal; /* ignored if read_only, and in memory */
     cen_sqlite_synchronous synchronous;
-    bool no_foreign_keys; /* default: they are enforced */
-    int32_t statements;   /* so many of cen_sqlite_prepare are kept for each connection; default 64, CEN_NONE: none */
-    int64_t max_pages;    /* the file may have so many pages; beyond, SQLITE_FULL; default SQLite's own limit */
-    const char *setup;    /* SQL for each new connection, after all this */
-    const char *vfs;      /* default: the system's */
-    /* SQLite does not take a mutex in each call; a little quicker, and then what CEN_LEAK_RECLAIM took away from
-     * its holder stays as it is, open transaction included. */
+    bool no_foreign_keys; /* foreign keys are not enforced; default: they are */
+    int32_t statements;   /* that a connection caches for cen_sqlite_prepare; default 64, CEN_NONE: none */
+    int64_t max_pages;    /* limit of the file's size in pages; beyond: SQLITE_FULL; default SQLite's own */
+    const char *setup;    /* SQL for each new connection, after the settings above; default none */
+    const char *vfs;      /* name of SQLite's VFS; default: the system's */
+    /* SQLite takes no mutex in its calls, which is a little quicker. A connection that CEN_LEAK_RECLAIM takes away from
+     * its holder then stays as it is, open transaction included. */
     bool no_mutex;
 } cen_sqlite_options;
 
+/* Options with the given fields set and all others zero. */
 #define CEN_SQLITE_OPTIONS(...) CEN_OPTIONS_(cen_sqlite_options, __VA_ARGS__)
 
-/* Objects are sqlite3 *. Nothing is read before cen_pool_new, which copies all of it; until that returned both the text and the
- * options must be there. The driver blocks. What cen_pool_new and opening answer, with SQLite's extended code in error->code:
- * INVALID (an option; a second connection to a database that has room for one), ABSENT (it must be there and is not), BUSY (it
- * stayed locked), FORKED (the parent process had it open), NO_MEMORY, DRIVER. */
+/* Return a driver for connections to a database, with default options or with the given ones. The driver blocks, and an
+ * object is a pointer to sqlite3. The call always succeeds: cen_pool_new reports what is wrong. The string, or the
+ * options, must stay valid until cen_pool_new has returned, which copies them.
+ *
+ * cen_pool_new and openings fail with
+ * INVALID (an option; a second connection to a database that allows one), ABSENT (the file must exist and does not),
+ * BUSY (it stayed locked), FORKED (the parent process had it open), NO_MEMORY or DRIVER. error->code is SQLite's
+ * extended code. */
 CEN_API cen_driver cen_sqlite(const char *path);
 CEN_API cen_driver cen_sqlite_with(const cen_sqlite_options *options);
 
-/* ---- What holders may use ------------------------------------------------------ */
+/* ---- For holders of a connection ----------------------------------------------- */
 
-/* The statement of that text, ready to be bound and stepped: from the connection's cache if it was prepared before. It is the
- * connection's: not to be finalized, and not to be used after the connection was given back. The same text gives the same
- * statement again, unless that one is in the middle of its rows: then another. Those that were used least recently leave
- * the cache, but none that was had since the connection was taken.
- * Errors: INVALID (NULL, a connection that is no pool's, more or less than one statement), FORKED, NO_MEMORY, BUSY, DRIVER. */
+/* Get the prepared statement of a text, ready to be bound and stepped, from the connection's cache if it was prepared
+ * before. The same text gives the same statement again, unless that one still has rows to step to: then it gives
+ * another. The least recently used statements leave the cache, but none that was used since the connection was taken.
+ *
+ * Ownership: the statement is the connection's. Do not finalize it, and do not use it after the connection was given
+ * back.
+ * Returns:
+ *   OK           *out is the statement, reset and without bindings
+ *   INVALID      an argument is NULL, no pool of this driver opened the connection, or the text does not have exactly
+ *                one statement
+ *   BUSY         the database stayed locked while its schema was read
+ *   INTERRUPTED  the connection was revoked
+ *   DRIVER       SQLite refuses the text; error->code has its extended code
+ *   NO_MEMORY    out of memory
+ *   FORKED       the connection belongs to the parent process
+ */
 CEN_API cen_status cen_sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, cen_error *error);
 
-/* "begin immediate": has the right to write when it returns, so that no statement in between can fail because somebody else has
- * it. commit: if it fails, nothing of the transaction was kept and none is open any more. rollback: is OK without one, too.
- * Errors: MISUSE (begin: one is open already; or it is a reader's connection), BUSY, INTERRUPTED, FORKED, NO_MEMORY, DRIVER. */
+/* Begin, commit and roll back a transaction. cen_sqlite_begin is "begin immediate": it holds the write lock when it
+ * returns, so that no statement of the transaction fails because another connection writes. If cen_sqlite_commit fails,
+ * the transaction was rolled back and none is open. cen_sqlite_rollback returns OK also if no transaction is open.
+ *
+ * Blocking: until locks of other connections are free, at most options.busy_timeout_ns.
+ * Returns:
+ *   OK           it is done
+ *   MISUSE       begin: a transaction is open already, or the connection is a reader's
+ *   BUSY         the database stayed locked
+ *   INTERRUPTED  the connection was revoked
+ *   DRIVER       any other error of SQLite; error->code has its extended code
+ *   NO_MEMORY    out of memory
+ *   INVALID      db is NULL
+ *   FORKED       the connection belongs to the parent process
+ */
 CEN_API cen_status cen_sqlite_begin(sqlite3 *db, cen_error *error);
 CEN_API cen_status cen_sqlite_commit(sqlite3 *db, cen_error *error);
 CEN_API cen_status cen_sqlite_rollback(sqlite3 *db, cen_error *error);
 
-/* What the last call for this connection, which answered `code`, failed with, as a sentence that names the file. Answers the
- * status it amounts to: OK for SQLITE_OK, SQLITE_ROW and SQLITE_DONE, where error is not written. */
+/* Convert the result `code` of the last SQLite call for this connection into a status, and into a sentence that names
+ * the file.
+ *
+ * Returns:
+ *   OK           the code is SQLITE_OK, SQLITE_ROW or SQLITE_DONE; *error is not written
+ *   BUSY         SQLITE_BUSY or SQLITE_LOCKED
+ *   INTERRUPTED  SQLITE_INTERRUPT
+ *   NO_MEMORY    SQLITE_NOMEM
+ *   MISUSE       SQLITE_MISUSE
+ *   DRIVER       any other code
+ *   INVALID      db is NULL
+ *   FORKED       the connection belongs to the parent process
+ */
 CEN_API cen_status cen_sqlite_error_get(sqlite3 *db, int code, cen_error *error);
 
+/* Stats of the statement cache of a connection. */
 typedef struct cen_sqlite_cache {
     size_t size;     /* sizeof(cen_sqlite_cache), set by CEN_SIZED */
-    uint32_t kept;   /* statements now */
-    uint64_t hits;   /* how often one was there already */
-    uint64_t misses; /* how often it had to be made */
+    uint32_t kept;   /* statements in the cache */
+    uint64_t hits;   /* statements found in the cache, ever */
+    uint64_t misses; /* statements that were not, ever */
 } cen_sqlite_cache;
 
-/* The cache of a connection that the caller holds. Errors: INVALID, FORKED. */
+/* Read the statistics of the statement cache of a connection that the caller holds.
+ *
+ * Returns:
+ *   OK       *out is filled in
+ *   INVALID  out is NULL or its size is wrong, or no pool of this driver opened the connection
+ *   FORKED   the connection belongs to the parent process
+ */
 CEN_API cen_status cen_sqlite_cache_get(sqlite3 *db, cen_sqlite_cache *out);
 
 /* ---- One writer and its readers ----------------------------------------------------- */
 
 typedef struct cen_sqlite_pool cen_sqlite_pool;
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_sqlite_pool_options {
-    size_t size;                        /* sizeof(cen_sqlite_pool_options), set by the macro */
-    const char *name;                   /* copied; the pools are NAME-writer and NAME-readers; default "sqlite" */
-    const char *path;                   /* as in cen_sqlite_options */
-    uint32_t readers;                   /* connections for reading at most; default 4 */
-    const cen_sqlite_options *database; /* the rest of it, if not NULL; its path counts if this one's is NULL */
-    const cen_pool_options *pool; /* what both pools share, if not NULL; its name, driver, max and eager do not count */
+    size_t size;      /* sizeof(cen_sqlite_pool_options), set by the macro */
+    const char *name; /* copied, up to 20 bytes; the pools are NAME-writer and NAME-readers; default "sqlite" */
+    const char *path; /* as in cen_sqlite_options */
+    uint32_t readers; /* limit of reading connections; default 4 */
+    const cen_sqlite_options *database; /* other options of the driver, or NULL; its path is used if `path` is NULL */
+    const cen_pool_options *pool;       /* options of both pools, or NULL; name, driver, max and eager are ignored */
 } cen_sqlite_pool_options;
 
+/* Options with the given fields set and all others zero. */
 #define CEN_SQLITE_POOL_OPTIONS(...) CEN_OPTIONS_(cen_sqlite_pool_options, __VA_ARGS__)
 
-/* Opens the writer, which makes the file if it is not there, at once; readers when they are wanted. Needs nothing of the options
- * when it returned. Errors: INVALID, and what opening and cen_pool_new answer. */
+/* Create a pool of one writer and a pool of its readers. The writer is opened at once, and creates the file if it is
+ * missing. Readers are opened on demand. The options are copied.
+ *
+ * Returns:
+ *   OK         *out is the pair of pools
+ *   INVALID    out is NULL, or an option is not allowed (database.read_only must be false)
+ *   NO_MEMORY  out of memory
+ *   others     as cen_pool_new and the opening of the writer: see cen_sqlite
+ */
 CEN_API cen_status cen_sqlite_pool_new(const cen_sqlite_pool_options *options, cen_sqlite_pool **out, cen_error *error);
 
-/* The pools themselves, for everything in pool.h but close and free. NULL of NULL. A reader's connection is opened read-only
- * and has query_only set: what writes fails with SQLITE_READONLY. */
+/* Return the writer's pool and the readers' pool, for everything in pool.h but close and free; NULL for NULL. A
+ * reader's connection is opened read-only and has query_only set: writes fail with SQLITE_READONLY. */
 CEN_API cen_pool *cen_sqlite_pool_writer(const cen_sqlite_pool *pool);
 CEN_API cen_pool *cen_sqlite_pool_readers(const cen_sqlite_pool *pool);
 
-/* Read the stats of both pools, as cen_pool_stats_get does. Either may be NULL. Errors: FORKED, INVALID. */
+/* Read the statistics of both pools, as cen_pool_stats_get does. Either of writer and readers may be NULL.
+ *
+ * Returns:
+ *   OK       they are filled in
+ *   INVALID  pool is NULL, or a size is wrong
+ *   FORKED   the pools belong to the parent process
+ */
 CEN_API cen_status cen_sqlite_pool_stats_get(const cen_sqlite_pool *pool, cen_pool_stats *writer,
                                              cen_pool_stats *readers);
 
-/* Closes the readers, then the writer, each as cen_pool_close does, both by the one deadline
- * (CEN_DEFAULT: options.default_deadline of the pools): so that the writer is the last, and
- * puts what is in the log into the file. Errors: as cen_pool_close, the first that was not OK. */
+/* Close the readers' pool, then the writer's, each as cen_pool_close does. So the writer's connection is closed last,
+ * and moves the write-ahead log into the file.
+ *
+ * Blocking: until the deadline, which is for both (CEN_DEFAULT: default_deadline of the pools).
+ * Returns:
+ *   OK       both are closed
+ *   INVALID  pool is NULL
+ *   others   as cen_pool_close, of the first that failed
+ */
 CEN_API cen_status cen_sqlite_pool_close(cen_sqlite_pool *pool, cen_deadline deadline, cen_error *error);
 
-/* As cen_pool_free, of both. NULL is allowed. */
+/* Free both pools, the readers' first, each as cen_pool_free does. NULL is allowed.
+ *
+ * Returns:
+ *   OK      both are freed
+ *   others  as cen_pool_free, of the first that failed
+ */
 CEN_API cen_status cen_sqlite_pool_free(cen_sqlite_pool *pool);
 
 #ifdef __cplusplus

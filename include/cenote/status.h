@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Status codes and the error that travels with an operation.
+ * Status codes, causes, and the error of an operation.
  *
- * Every function that can fail returns a cen_status. Those that can say more
- * also take a cen_error, owned by the caller and always optional (NULL).
+ * Every function that can fail returns a cen_status. A function with more to report also takes a cen_error. It belongs
+ * to the caller and is always optional (NULL).
  *
  *     cen_error err;
  *     if (cen_queue_new(&options, &queue, &err) != CEN_OK)
  *         fprintf(stderr, "%s\n", err.text);
  *
- * Threads: nothing here is shared; every function may be called anywhere.
+ * Threads: nothing here is shared. Every function may be called from any thread.
  */
 #ifndef CENOTE_STATUS_H
 #define CENOTE_STATUS_H
@@ -20,20 +20,21 @@
 extern "C" {
 #endif
 
+/* An exported function. */
 #if defined(__GNUC__)
 #define CEN_API __attribute__((visibility("default")))
 #else
 #define CEN_API
 #endif
 
-/* Called by its address, without a detour that costs as much as what it does. */
+/* A function that is called by its address, because the detour through a PLT would cost as much as the function. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define CEN_DIRECT_ __attribute__((noplt))
 #else
 #define CEN_DIRECT_
 #endif
 
-/* One list: code, name, sentence. New codes are appended, never renumbered. */
+/* The status codes: code, name, sentence. New codes are appended; no code is renumbered. */
 #define CEN_STATUS_LIST(X) \
     X(0, OK, "the operation succeeded") \
     X(1, TIMEOUT, "the deadline passed") \
@@ -57,73 +58,83 @@ extern "C" {
     X(19, DOWN, "it is down or cannot be reached") \
     X(20, LOST, "the connection was lost")
 
+/* Result of an operation. */
 typedef enum cen_status {
 #define CEN_STATUS_ENUM_(code, name, sentence) CEN_##name = code,
     CEN_STATUS_LIST(CEN_STATUS_ENUM_)
 #undef CEN_STATUS_ENUM_
 } cen_status;
 
-/* Why an operation was refused or failed: what a program decides by. The text of an error says the same to people, and no
- * program should read it. One list: number, name, word. New causes are appended, never renumbered. */
+/* The causes: why an operation was refused or failed. Programs decide by the cause. The text of an error says the same
+ * to people, and no program should parse it. Each entry has number, name and word. New causes are appended; no cause is
+ * renumbered. */
 #define CEN_CAUSE_LIST(X) \
-    X(0, NONE, "none")                      /* not known, or the status says it all */ \
-    X(1, QUEUE_FULL, "queue_full")          /* as many wait as may: max_waiters */ \
+    X(0, NONE, "none")                      /* not known, or the status says everything */ \
+    X(1, QUEUE_FULL, "queue_full")          /* the wait queue is full: max_waiters */ \
     X(2, BREAKER_OPEN, "breaker_open")      /* opening fails, and the circuit breaker is open or half-open */ \
     X(3, LATE, "late")                      /* it would most likely be served after its deadline: refuse_late */ \
     X(4, SHED, "shed")                      /* load shedding: waits have been too long for too long */ \
-    X(5, LANE_FULL, "lane_full")            /* as many tasks of this lane are admitted as may be: max_tasks */ \
-    X(6, ALL_LANES_FULL, "all_lanes_full")  /* as many of all lanes: max_total */ \
-    X(7, CLOSED, "closed")                  /* it has been closed or stopped */ \
+    X(5, LANE_FULL, "lane_full")            /* the lane has as many tasks as it admits: max_tasks */ \
+    X(6, ALL_LANES_FULL, "all_lanes_full")  /* all lanes together have as many: max_total */ \
+    X(7, CLOSED, "closed")                  /* the component is closed or stopped */ \
     X(8, PAUSED, "paused")                  /* the pool is paused: nothing is lent until it is resumed */ \
-    X(9, SELF_WAIT, "self_wait")            /* the holder that waits holds all objects itself */ \
+    X(9, SELF_WAIT, "self_wait")            /* the waiting holder holds all objects itself */ \
     X(10, OPENING_FAILED, "opening_failed") /* there is room, and no object can be opened */ \
     X(11, OPENING_SLOW, "opening_slow")     /* an object is being opened, and was not ready in time */ \
-    X(12, NOT_OPENED, "not_opened")         /* there is room, and no helper thread has begun to open */ \
+    X(12, NOT_OPENED, "not_opened")         /* there is room, and no helper thread has begun an open */ \
     X(13, NO_OBJECTS, "no_objects")         /* the pool opens none, and none was adopted */ \
-    X(14, LEAK, "leak")                     /* an object is held so long that a leak is suspected */ \
-    X(15, EXHAUSTED, "exhausted")           /* all objects are in use, and come back too slowly */ \
-    X(16, REVOKED, "revoked")     /* the lease was revoked; revoked ones are not given back, and none is in use */ \
-    X(17, CLOSING, "closing")     /* no object is in use; they are being closed */ \
-    X(18, RESETTING, "resetting") /* no object is in use; they are being reset */ \
-    X(19, HEALTH_CHECK, "health_check")     /* the time went into health checks, which failed or still run */ \
-    X(20, FREE_AGAIN, "free_again")         /* nothing was free in its time, and something is now */ \
-    X(21, BEHIND_WAITERS, "behind_waiters") /* others wait, and most likely come first */ \
+    X(14, LEAK, "leak")                     /* an object is held for so long that a leak is suspected */ \
+    X(15, EXHAUSTED, "exhausted")           /* all objects are in use, and are given back too slowly */ \
+    X(16, REVOKED, "revoked")               /* the lease was revoked; or all leases are revoked and not given back */ \
+    X(17, CLOSING, "closing")               /* no object is in use; objects are being closed */ \
+    X(18, RESETTING, "resetting")           /* no object is in use; objects are being reset */ \
+    X(19, HEALTH_CHECK, "health_check")     /* health checks took the time; they failed or still run */ \
+    X(20, FREE_AGAIN, "free_again")         /* nothing was free in time; an object is free now */ \
+    X(21, BEHIND_WAITERS, "behind_waiters") /* there are waiters that most likely come first */ \
     X(22, INTERRUPTED, "interrupted")       /* by cen_pool_interrupt */ \
     X(23, STOPPED, "stopped")               /* the stop token is set */ \
-    X(24, INSIDE_CALL, "inside_call")       /* the call comes from the pool's own driver or visitor */ \
-    X(25, EXPIRED, "expired")               /* the deadline had passed before it began */ \
+    X(24, INSIDE_CALL, "inside_call")       /* called inside a callback of the pool */ \
+    X(25, EXPIRED, "expired")               /* the deadline had passed before the work began */ \
     X(26, NO_MEMBER, "no_member")           /* no member of the router is up */ \
     X(27, MEMBERS_FULL, "members_full")     /* every member of the router is full */ \
-    X(28, READ_SECTION, "read_section")     /* it would have to wait, in a read section */ \
-    X(29, NOT_LOOPBACK, "not_loopback")     /* other machines reach the address, and options.anywhere is not set */ \
-    X(30, NO_HELPER, "no_helper")           /* a call of the driver waits for a helper thread: max_helpers */
+    X(28, READ_SECTION, "read_section")     /* the call would have to wait, inside a read section */ \
+    X(29, NOT_LOOPBACK, "not_loopback")     /* other machines reach the address; options.anywhere is not set */ \
+    X(30, NO_HELPER, "no_helper")           /* a call of the driver waits for a helper thread: max_helpers */ \
+    X(31, LOOKUP_FAILED, "lookup_failed")   /* the host's name has no address, or the name service failed */ \
+    X(32, CONNECT_FAILED, "connect_failed") /* the address refused the connection, or cannot be reached */ \
+    X(33, CONNECT_TIMEOUT, "connect_timeout")     /* the connection was not established in time */ \
+    X(34, PEER_CLOSED, "peer_closed")             /* the other side closed the connection */ \
+    X(35, CONNECTION_FAILED, "connection_failed") /* a read or a write failed; the error's code is errno */ \
+    X(36, PROTOCOL_ERROR, "protocol_error")       /* the other side violated the protocol */ \
+    X(37, REQUESTS_FULL, "requests_full")         /* the connection has as many requests as it may: max_in_flight */
 
+/* Why an operation was refused or failed. */
 typedef enum cen_cause {
 #define CEN_CAUSE_ENUM_(code, name, word) CEN_CAUSE_##name = code,
     CEN_CAUSE_LIST(CEN_CAUSE_ENUM_)
 #undef CEN_CAUSE_ENUM_
 } cen_cause;
 
+/* The size of an error's text, the final zero included. */
 #define CEN_ERROR_TEXT_SIZE 480
 
-/* What went wrong, in full. Flat and copyable; written only by a call that
- * received it and failed. */
+/* The full report of a failure. It may be copied. Only a call that receives it and fails writes it. */
 typedef struct cen_error {
     cen_status status;
-    int code;               /* the operating system's or the driver's own number, or 0 */
-    cen_cause cause;        /* why it was refused or failed; NONE: not known */
-    int64_t retry_after_ns; /* if it was refused: an estimate of when to try again; else 0 */
-    int64_t current, max;   /* with a limit that was reached: how many there were, and how many there may be; else 0 */
-    char text[CEN_ERROR_TEXT_SIZE]; /* a whole sentence that names the culprit */
+    int code;                       /* the operating system's or the driver's code, or 0 */
+    cen_cause cause;                /* why the operation was refused or failed; NONE: not known */
+    int64_t retry_after_ns;         /* after a refusal an estimate of when to try again; else 0 */
+    int64_t current, max;           /* if a limit was reached: the number there was, and the limit; else 0 */
+    char text[CEN_ERROR_TEXT_SIZE]; /* a whole sentence that names the component and the reason */
 } cen_error;
 
-/* The code's name, "CEN_TIMEOUT"; for a number that is no code, "CEN_?". */
+/* Return the name of a status, "CEN_TIMEOUT"; "CEN_?" for an invalid number. */
 CEN_API const char *cen_status_name(cen_status status);
 
-/* The code's sentence, without a full stop. */
+/* Return the sentence of a status, without a full stop. */
 CEN_API const char *cen_status_text(cen_status status);
 
-/* The cause's word, "queue_full"; for a number that is no cause, "?". */
+/* Return the word of a cause, "queue_full"; "?" for an invalid number. */
 CEN_API const char *cen_cause_name(cen_cause cause);
 
 #ifdef __cplusplus

@@ -14,7 +14,7 @@
  *     }
  *
  * A set token stays set. A call that receives it later returns CEN_INTERRUPTED at once, so a stop
- * is never lost because it came too early. These calls accept a token: cen_pool_take_stoppable,
+ * is never lost because it comes too early. These calls accept a token: cen_pool_take_stoppable,
  * cen_pool_take_with, cen_pool_enter_with (cenote/pool.h), cen_future_wait_stoppable (cenote/future.h),
  * cen_select_stoppable (cenote/queue.h).
  *
@@ -42,6 +42,7 @@
 extern "C" {
 #endif
 
+/* A stop token. Initialise it with CEN_STOP_TOKEN_INIT or cen_stop_token_init. */
 typedef struct cen_stop_token {
     /* cenote's */
     CEN_ATOMIC_(uint64_t) epoch_;
@@ -52,7 +53,7 @@ typedef struct cen_stop_token {
     uint32_t reserved_;
 } cen_stop_token;
 
-/* Initializes a token statically: not set. A zeroed token is the same. */
+/* Initialise a token statically: not set. A zeroed token is the same. */
 #ifdef __cplusplus
 #define CEN_STOP_TOKEN_INIT \
     { \
@@ -64,7 +65,7 @@ typedef struct cen_stop_token {
     }
 #endif
 
-/* Initialize a token: not set. No call may be using it. */
+/* Initialise a token: not set. No call may be using it. */
 CEN_API void cen_stop_token_init(cen_stop_token *stop);
 
 /* Set the token, and wake every call that waits with it. Each of these calls is stopped, even if
@@ -76,11 +77,11 @@ CEN_API void cen_stop_token_set(cen_stop_token *stop);
 /* Clear the token: calls that receive it from now on wait again. Calls that were stopped stay stopped. */
 CEN_API void cen_stop_token_reset(cen_stop_token *stop);
 
-/* Return whether the token is set. Async-signal-safe. A NULL token is never set. */
+/* Return true if the token is set. Async-signal-safe. A NULL token is never set. */
 CEN_API bool cen_stop_token_is_set(const cen_stop_token *stop);
 
 /* ---- Caveats --------------------------------------------------------------
- * fork: the child may set, reset and test a token of its parent. Setting it wakes nobody in the
+ * fork: the child may set, reset and test a token of its parent. Setting it wakes no thread of the
  * parent. To wait with it, the child calls cen_stop_token_init first: until then a call that receives it
  * returns CEN_FORKED. A token that no call has waited with before the fork needs no cen_stop_token_init.
  */

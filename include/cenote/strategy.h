@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Strategies: which member of a router is picked. libcenote-route.
+ * Load balancing strategies: which member (backend) a router picks. libcenote-route.
  *
- * A strategy is a value { type, argument }; those below are ready to use. Costs are for a pick beside other threads:
+ * A strategy is a value { type, argument }. Those below are ready to use. The last column is what concurrent picks
+ * share:
  *
- *     random               each alike, by the thread's own numbers         nothing shared
- *     round robin          in turn, each thread by itself                  nothing shared; skips when members change
- *     round robin, shared  in turn, by one counter for all threads         one shared word; skips when members change
- *     round robin, strict  who was picked longest ago, exactly             a lock
- *     least in flight      fewest uses, exactly; of equals the one idle for longest    a lock
- *     two choices          the less used of two at random                  nothing shared
- *     peak EWMA            of two at random, that with the lower cost: latency x uses    one word of the member
- *     weighted             at random in proportion to weight               nothing shared
- *     consistent hash      by the key of the pick; few keys move when members change    nothing shared
+ *     random               each member equally likely, by the thread's own numbers    nothing
+ *     round robin          in turn, each thread by itself                             nothing; skips if members change
+ *     round robin, shared  in turn, by one counter for all threads                    one word; skips if members change
+ *     round robin, strict  exactly the member that was picked longest ago             a lock
+ *     least in flight      exactly the fewest uses; of equals the one idle longest    a lock
+ *     two choices          the less used of two members at random                     nothing
+ *     peak EWMA            the lower cost (latency x uses) of two members at random   one word of the member
+ *     weighted             at random, in proportion to weight                         nothing
+ *     consistent hash      by the key of the pick; few keys move when members change  nothing
  *
- * To write another one, fill in a cen_strategy_type; src/router has the nine above as models, each in one file.
+ * To write another strategy, fill in a cen_strategy_type. The nine above, in src/router, are models for it.
  */
 #ifndef CENOTE_STRATEGY_H
 #define CENOTE_STRATEGY_H
@@ -34,97 +35,111 @@ extern "C" {
 
 typedef struct cen_member cen_member;
 
-/* What the caller of a pick says; all zero: nothing. */
-typedef struct cen_pick {
-    uint64_t key;            /* consistent hash: members are picked by it; see cen_pick_key */
-    const cen_member *avoid; /* not this one, if there is another; compared only, so it may be gone */
-} cen_pick;
+/* The parameters of a pick. All zero: none. */
+typedef struct cen_route_hint {
+    uint64_t key;            /* consistent hash: members are picked by it; see cen_route_key */
+    const cen_member *avoid; /* not this member, if there is another; only compared, so it may have been removed */
+} cen_route_hint;
 
-/* A number for a key of bytes, the same in every process and machine. */
-CEN_API uint64_t cen_pick_key(const void *bytes, size_t size);
+/* Return a number for a key of bytes: the same in every process and on every machine. */
+CEN_API uint64_t cen_route_key(const void *bytes, size_t size);
 
-/* The members that may be picked: what strategies see. It never changes; a new one takes its place. */
+/* The members that may be picked, as strategies see them. A set never changes: a change of members publishes a new
+ * one. */
 typedef struct cen_member_set {
     uint32_t count;
-    uint32_t quick_;   /* cenote's: which of the inline picks is the strategy's */
+    uint32_t quick_;   /* private: which of the inline picks is the strategy's */
     const void *table; /* the strategy's, for this set */
-    /* cenote's: so many as count says; cen_member_set_at */
+    /* private: `count` members; cen_member_set_at reads them */
     CEN_ATOMIC_(cen_member *) at_[1];
 } cen_member_set;
 
+/* Return the member at an index below set->count. */
 CEN_API cen_member *cen_member_set_at(const cen_member_set *set, uint32_t index);
 
+/* What a strategy needs: values for cen_strategy_type.needs. */
 enum {
-    CEN_STRATEGY_LOAD = 1 << 0,    /* calls cen_member_load */
-    CEN_STRATEGY_LATENCY = 1 << 1, /* `ended` wants to know how long it took */
+    CEN_STRATEGY_LOAD = 1 << 0,    /* the strategy calls cen_member_load */
+    CEN_STRATEGY_LATENCY = 1 << 1, /* `ended` needs the latency */
 };
 
-/* The functions of a strategy. None may wait, nor call anything of cenote but what is in this header. All but pick, and init,
- * may be NULL. */
+/* The functions of a strategy. They must not wait, and must not call functions of the library other than those of this
+ * header. name and pick are required, and arrange needs table_size. All other functions may be NULL. */
 typedef struct cen_strategy_type {
-    size_t size;
-    const char *name;
-    unsigned needs;
-    size_t member_size; /* bytes for the strategy in each member, zero when it is added: cen_member_data */
-    /* For one router. init leaves its state in *state. */
+    size_t size;        /* sizeof(cen_strategy_type) */
+    const char *name;   /* for error texts */
+    unsigned needs;     /* CEN_STRATEGY_LOAD, CEN_STRATEGY_LATENCY, both or 0 */
+    size_t member_size; /* bytes for the strategy in each member, zero when it is added; see cen_member_data */
+    /* Called when a router is created, and when it ends. init writes the strategy's state for this router to *state. */
     cen_status (*init)(const void *argument, const cen_allocator *allocator, void **state, cen_error *error);
     void (*fini)(void *state, const cen_allocator *allocator);
-    /* A set is about to be published: fills its table of table_size(count) bytes, zero before. Under the router's lock.
-     * The size for more members is not less. */
+    /* Called under the router's lock before a set is published. arrange fills in the set's table: table_size(count)
+     * bytes, all zero. The size for more members must not be less. */
     size_t (*table_size)(void *state, uint32_t count);
     void (*arrange)(void *state, const cen_member_set *set, void *table);
-    /* A member comes into the set, or leaves it. Under the router's lock. It may still be picked from the old set, and ended. */
+    /* Called under the router's lock when a member joins the set or leaves it. A member that left may still be picked
+     * from the old set, and uses of it may still end. */
     void (*joined)(void *state, cen_member *member);
     void (*left)(void *state, cen_member *member);
-    /* Picks one of the set, which is not empty; any thread, in a read section. If `used`, a use of it begins, and one
-     * call of `ended` for it will follow. */
-    cen_member *(*pick)(void *state, const cen_member_set *set, const cen_pick *pick, bool used);
-    /* A use begins that pick has not chosen: somebody waited, and this one has room. */
+    /* Returns one member of the set, which is not empty. Called by any thread, in a read section. If `used`, a use of
+     * the member begins, and one call of `ended` for it follows. */
+    cen_member *(*pick)(void *state, const cen_member_set *set, const cen_route_hint *hint, bool used);
+    /* A use begins that pick has not chosen: a caller waited, and this member has room. */
     void (*begun)(void *state, cen_member *member);
-    /* A use has ended. latency_ns is 0 if it was not wanted, and negative if the use says nothing: it was cancelled, or did not
-     * begin because the member was full. */
+    /* A use has ended. latency_ns is 0 if the latency is not known. It is negative if the use says nothing about the
+     * member: it was cancelled, or did not begin because the member was full. */
     void (*ended)(void *state, cen_member *member, int64_t latency_ns, bool failed);
 } cen_strategy_type;
 
+/* A strategy, passed by value. All zero: the default of the router. */
 typedef struct cen_strategy {
     const cen_strategy_type *type;
     const void *argument; /* for init */
 } cen_strategy;
 
+/* Pick at random, each member equally likely. */
 CEN_API cen_strategy cen_strategy_random(void);
 
-/* A thread knows its turn in the four routers it used last; in another it begins anywhere. */
+/* Pick in turn, each thread by itself. A thread remembers its turn in the four routers that it used last. In any other
+ * router it begins anywhere. */
 CEN_API cen_strategy cen_strategy_round_robin(void);
 
-/* The argument, NULL as it comes, may be a const uint64_t * that is read once: the number of the first turn. The member is the
- * turn modulo how many there are. After turn 2^64 - 1 comes 0, and some may be skipped then, once. */
+/* Pick in turn, by one counter for all threads. The strategy's argument is NULL by default. It may be a const uint64_t
+ * *, which is read once: the number of the first turn. The member is the turn modulo the number of members. After turn
+ * 2^64 - 1 the counter continues with 0; some members may be skipped at that point, once. */
 CEN_API cen_strategy cen_strategy_shared_round_robin(void);
 
+/* Pick by strict round robin, by least in flight, by two choices: see the table at the top. */
 CEN_API cen_strategy cen_strategy_strict_round_robin(void);
 CEN_API cen_strategy cen_strategy_least_in_flight(void);
 CEN_API cen_strategy cen_strategy_two_choices(void);
 
-/* The latency jumps up with a slower answer, halves every seven seconds, and is unknown when a member comes up; a failure
- * doubles it. */
+/* Pick the member with the lower cost of two at random. The latency of a member rises at once with a slower reply, and
+ * halves every seven seconds. A failure doubles it. It is unknown when a member comes up. */
 CEN_API cen_strategy cen_strategy_peak_ewma(void);
 
+/* Pick at random, in proportion to the members' weights. */
 CEN_API cen_strategy cen_strategy_weighted(void);
 
-/* Members are told apart by their names, which have to differ. The largest share of keys is about a tenth more than the mean, the
- * smallest about a tenth less. */
+/* Pick by the key of the pick. Members are told apart by their names, which must differ. The largest share of keys is
+ * about a tenth more than the mean, the smallest about a tenth less. */
 CEN_API cen_strategy cen_strategy_consistent_hash(void);
 
-/* ---- For those who write one ------------------------------------------------------- */
+/* ---- For strategies of a program's own --------------------------------------------- */
 
-/* Uses in flight. With a limit it is exact; else the calling thread's own exactly, and those of others as they were
- * within its last 8 uses of the member, or 64 while it has none in flight itself; or about 64 questions ago. */
+/* Return the member's uses in flight. The number is exact if the member has a limit. Otherwise it is exact for the
+ * calling thread's own uses; uses of other threads are counted as of an earlier look. The thread looks again after
+ * every 8 of its uses of the member, every 64 while it has none in flight itself, and in about one of 64 calls of this
+ * function. */
 CEN_API uint64_t cen_member_load(const cen_member *member);
+/* Return the member's weight. */
 CEN_API uint32_t cen_member_weight(const cen_member *member);
-/* A number made of its name, as cen_pick_key does it. */
+/* Return what cen_route_key returns for the member's name. */
 CEN_API uint64_t cen_member_hash(const cen_member *member);
+/* Return the strategy's bytes in the member: member_size of them. */
 CEN_API void *cen_member_data(const cen_member *member);
 
-/* A random number below n, which is not 0, from the thread's own source. */
+/* Return a random number below n, which must not be 0, from the thread's own source. */
 CEN_API uint32_t cen_strategy_below(uint32_t n);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A supervisor: starts children in order, starts again what dies, by rules, and
- * stops them in reverse order. libcenote-route.
+ * A supervisor: starts children in order, restarts them by rules when they end, and stops them in reverse order.
+ * libcenote-route.
  *
  *     cen_status connect(void *link, cen_child child, cen_error *error);                // may block
  *     void hang_up(void *link, cen_child child);                                        // asks it to end
@@ -15,31 +15,31 @@
  *                                                             .children = children, .child_count = 3);
  *     cen_supervisor *supervisor;
  *     if (cen_supervisor_new(&options, &supervisor, &error) != CEN_OK) die(error.text);
- *     // ...                                                  when the link is lost: cen_child_report_ended(child, &why);
+ *     // ...                                         when the link is lost: cen_child_report_ended(child, &why);
  *     cen_supervisor_stop(supervisor, cen_in_s(10), &report, NULL);
  *     cen_supervisor_free(supervisor);
  *
- * A child is whatever has a start and an end: a connection, a thread, another
- * supervisor. Each of its starts has a cen_child of its own, a small value that is
- * copied freely and stays harmless for ever: what is said of a start that is over,
- * or of a supervisor that is gone, is ignored.
+ * A child is anything with a start and an end: a connection, a thread, another supervisor. Each start of a child has
+ * its own cen_child, a small value that may be copied and kept for any time. A report about a start that is over, or
+ * about a supervisor that was freed, is ignored.
  *
- * When a child dies, its restart policy says whether it is started again, and
- * `supervision` who else is: nobody, all, or those that come after it. Those are
- * stopped first, in reverse order, and then all are started in order. More
- * than max_restarts within window_ns and the supervisor gives up: it stops its
- * children and ends, which is a death to the supervisor above it. A child's first
- * restart comes at once; if it dies again soon, the next ones wait, at random up to a
- * time that doubles.
+ * When a child ends, its restart policy decides whether it is restarted. `supervision` decides which other children are
+ * restarted with it: none, all, or those that come after it. These are stopped first, in reverse order. Then all are
+ * started in order. With more than max_restarts restarts within window_ns the supervisor gives up: it stops its
+ * children and is over. For the supervisor above it, that is the failure of a child. The first restart of a child is
+ * immediate. If the child soon fails again, the next restarts wait for a random time whose upper bound doubles
+ * (back-off with jitter).
  *
- * Threads: every function may be called from any thread. The functions of
- * children are called by helpers of the runtime, with no lock held; they may block,
- * and one child's never hold up another's. The listener is called by one thread at
- * a time. A manual runtime calls all of them in poll; there they must not block.
- * Functions that wait must not be called from the listener (MISUSE), nor, with a
- * manual runtime, from anything that its poll has called.
- * Fork: in the child a supervisor of the parent's answers FORKED, what is said of its children finds nothing, as if they
- * were over, and free gives the memory back.
+ * Threads: every function may be called from any thread. The functions of children run on helpers of the runtime, with
+ * no lock held; `run` has a thread of its own. They may block, and those of one child never delay those of another. The
+ * listener is called by one thread at a time. A manual runtime calls all of them in its poll, except `run`; there they
+ * must not block.
+ *
+ * Functions that wait must not be called by the listener (MISUSE). With a manual runtime they must not be called from
+ * anything that its poll runs.
+ *
+ * Fork: in the child, a supervisor of the parent returns FORKED, and reports about its children have no effect, as if
+ * the children were over. cen_supervisor_free frees the memory.
  */
 #ifndef CENOTE_SUPERVISOR_H
 #define CENOTE_SUPERVISOR_H
@@ -63,172 +63,214 @@ extern "C" {
 
 typedef struct cen_supervisor cen_supervisor;
 
-/* One start of one child. All zero: of none. */
+/* One start of one child. A plain value; all zero: none. */
 typedef struct cen_child {
     uint64_t supervisor_, number_;
 } cen_child;
 
 /* ---- Children -------------------------------------------------------------------- */
 
-/* Whether a child that has ended is started again. */
+/* Restart policy: whether a child that has ended is restarted. */
 typedef enum cen_restart {
     CEN_RESTART_PERMANENT = 0, /* always */
     CEN_RESTART_TRANSIENT,     /* if its end was not normal, or its start failed */
     CEN_RESTART_TEMPORARY,     /* never; it is forgotten when it has ended */
 } cen_restart;
 
-/* Zero means default in every field. Fields are only ever appended. The struct and the name are copied. */
+/* Options of a child. Zero means default in every field. Fields are only ever appended. The struct and the name are
+ * copied. */
 typedef struct cen_child_options {
     size_t size; /* sizeof(cen_child_options), set by the macro */
-    /* Unlike its siblings', and without a '#' in front. NULL: it is numbered, "#1", and forgotten when it has ended for good. */
+    /* Unique among its siblings, not empty, without a '#' in front. NULL: the child gets a number as its name, "#1",
+     * and is forgotten when it has ended for good. */
     const char *name;
-    void *argument; /* of all of these */
+    void *argument; /* passed to all functions below */
 
-    /* Starts it. OK: it runs, or, with reports_start, will say so. Anything else: it does
-     * not, and nothing of it is left; the text says why. Either this or `run`. */
+    /* Start the child. OK: it runs, or, with reports_start, will report that it does. Any other status: it does not
+     * run, and the start has left nothing behind; error->text says why. Set either this or `run`. */
     cen_status (*start)(void *argument, cen_child child, cen_error *error);
 
-    /* The child is a thread, which is in this function. That it returns is its end,
-     * normal if it says OK; so is pthread_exit and cancellation, which are not normal. */
+    /* The child is a thread that runs this function. The child ends when it returns, normally if it returns OK. It also
+     * ends by pthread_exit and by cancellation, which are not normal. */
     cen_status (*run)(void *argument, cen_child child, cen_error *error);
 
-    /* Asks it to end; it then says cen_child_report_ended, from in here or later. Called once for a
-     * start that answered OK, and never before that returned. NULL: it looks at cen_child_is_stopping. */
+    /* Ask the child to end. It then calls cen_child_report_ended, in here or later. Called at most once for each start
+     * that returned OK, and only after that start has returned. NULL: the child checks cen_child_is_stopping. */
     void (*stop)(void *argument, cen_child child);
 
-    /* Ends it, whatever it does: it was asked, and shutdown_ns have passed. It may come while
-     * start or stop are still in their call, to get them out. The end is told as ever, from in here or later. */
+    /* End the child by force. Called when shutdown_ns has passed since the child was asked to end, at the deadline of
+     * cen_supervisor_stop, or at once with kill_at_once. It may be called while start or stop is running, to make that
+     * call return. The child reports its end as usual, in here or later. */
     void (*kill)(void *argument, cen_child child);
 
-    cen_restart restart;
-    bool significant;    /* that it ends for good may stop the supervisor: see auto_stop. Not for permanent ones */
-    bool reports_start;  /* it has started when cen_child_report_started is called, from in start or later */
-    bool stops_at_once;  /* it has ended when `stop` returns */
-    bool kill_at_once;   /* it is never asked to end, but killed; needs `kill` */
-    int64_t start_ns;    /* a start that takes longer has failed, and it is stopped; default no limit */
-    int64_t shutdown_ns; /* for how long it is waited for when it was asked to end; default 5 s, CEN_OFF: no limit */
-    /* and when it was killed; default 1 s. Then it is abandoned: counted, told, and ignored from then on */
+    cen_restart restart; /* default CEN_RESTART_PERMANENT */
+    /* its end for good may stop the supervisor: see auto_stop, which must be set; not for permanent children */
+    bool significant;
+    bool reports_start; /* it has started when cen_child_report_started is called, in start or later */
+    bool stops_at_once; /* it has ended when `stop` returns; needs `stop`, and not for `run` */
+    bool kill_at_once;  /* it is never asked to end, but killed; needs `kill` */
+    int64_t start_ns;   /* a start that takes longer has failed, and is stopped; default and CEN_OFF: no limit */
+    /* how long the child may take to end after it was asked to; default 5 s, CEN_OFF: no limit; then it is killed, or
+     * abandoned if it has no `kill` */
+    int64_t shutdown_ns;
+    /* how long it may take to end after `kill`; default 1 s, CEN_OFF is refused; then it is abandoned: counted,
+     * reported to the listener, and ignored from then on */
     int64_t kill_ns;
     cen_supervisor *inner; /* the child is this supervisor: see cen_supervisor_child */
 } cen_child_options;
 
+/* Options with the given fields: CEN_CHILD_OPTIONS(.name = "clock", .run = tick). All others are zero. */
 #define CEN_CHILD_OPTIONS(...) CEN_OPTIONS_(cen_child_options, __VA_ARGS__)
 
-/* What a child says of itself, from any thread and at any time. True: it counts. False:
- * that start is over, or has said so before: ignored. */
-
-/* It has started. For those that start later. */
+/* Report that a child has started (options.reports_start), from any thread, at any time. Return true if the report
+ * counts. Return false if it is ignored: the start is over or being stopped, or was reported before. */
 CEN_API bool cen_child_report_started(cen_child child);
 
-/* It has ended: normally (NULL), or why not. Before it has started: the start failed. The
- * supervisor goes on when start, stop and kill, if they are in their call, have returned. */
+/* Report that a child has ended, from any thread, at any time: normally (why is NULL), or with the reason. If the child
+ * has not started yet, its start has failed. Return true if the report counts. Return false if it is ignored: the start
+ * is over, its end was reported before, or the child is a thread.
+ *
+ * If start, stop or kill of the child is running, the supervisor goes on when that call has returned. */
 CEN_API bool cen_child_report_ended(cen_child child, const cen_error *why);
 
-/* The same by a future: that it is done is the end, normal if its status is OK. The supervisor becomes its
- * consumer. The struct is the program's again when the supervisor tells that the child ended, failed to start or was abandoned,
- * starts it again, or is over; not before, though it may be done by then. Errors: INVALID (NULL), ABSENT (that start is over),
- * MISUSE (the future has a consumer, or the child has such a future already, or is a thread). */
+/* Report the end of a child by a future: the child ends when the future is done, normally if its status is OK. The
+ * supervisor becomes the consumer of the future.
+ *
+ * Ownership: the future must stay in place, even if it is done, until the supervisor reports that the child has ended,
+ * failed to start or was abandoned, starts it again, or is over. Then it is the program's again.
+ * Returns:
+ *   OK       the future is watched
+ *   INVALID  death is NULL
+ *   ABSENT   that start is over
+ *   MISUSE   the future has a consumer or was cancelled; or the child has such a future already, or is a thread
+ */
 CEN_API cen_status cen_child_watch(cen_child child, cen_future *death);
 
-/* The owner of what it registers (see registry.h): that of this start, made when it is first asked for. When the start is over it
- * ends, before the child is started again or anybody is told: what was registered is gone then. It is held for the
- * caller, who lets go of it with cen_owner_drop. Errors: INVALID, ABSENT (that start is over), NO_MEMORY. */
+/* Get the owner of the entries that this start registers (see registry.h). The first call creates it. It ends when the
+ * start is over, before the child is restarted and before the listener is called, so its entries are gone by then.
+ *
+ * Ownership: *out is held for the caller, who drops it with cen_owner_drop.
+ * Returns:
+ *   OK         *out is the owner
+ *   INVALID    out is NULL
+ *   ABSENT     that start is over
+ *   NO_MEMORY  out of memory
+ */
 CEN_API cen_status cen_child_owner(cen_child child, cen_owner **out, cen_error *error);
 
-/* Whether it is to end. Also true of what is over. */
+/* Return true if the child is to end, or if its start is over. */
 CEN_API bool cen_child_is_stopping(cen_child child);
 
 /* ---- The supervisor ---------------------------------------------------------------- */
 
-/* Who is started again when one died that is to be. */
+/* Which children are restarted when the policy of one of them calls for a restart. */
 typedef enum cen_supervision {
     CEN_ONE_FOR_ONE = 0, /* that one */
     CEN_ONE_FOR_ALL,     /* all */
     CEN_REST_FOR_ONE,    /* that one and those after it */
 } cen_supervision;
 
-/* Whether the supervisor stops by itself, as if it were asked to, when significant children have
- * ended that are not started again. */
+/* Whether the supervisor stops by itself, as by cen_supervisor_request_stop, when significant children have ended for
+ * good. */
 typedef enum cen_auto_stop {
     CEN_AUTO_STOP_NEVER = 0,
-    CEN_AUTO_STOP_ANY, /* with the first */
-    CEN_AUTO_STOP_ALL, /* with the last that was there */
+    CEN_AUTO_STOP_ANY, /* with the first of them */
+    CEN_AUTO_STOP_ALL, /* with the last of them */
 } cen_auto_stop;
 
+/* State of a child. */
 typedef enum cen_child_state {
-    CEN_CHILD_DOWN = 0, /* it has not been started yet, or has ended and is not to be started by itself */
-    CEN_CHILD_WAITING,  /* it will be started again, after a while */
+    CEN_CHILD_DOWN = 0, /* not started yet, or ended and not waiting for a restart of its own */
+    CEN_CHILD_WAITING,  /* it will be restarted after its back-off */
     CEN_CHILD_STARTING,
     CEN_CHILD_RUNNING,
     CEN_CHILD_STOPPING,
 } cen_child_state;
 
-/* Valid while the listener is called. */
+/* An event, valid while the listener is called. */
 typedef struct cen_supervisor_event {
-    cen_event_kind kind; /* those of a supervisor: cenote/events.h */
+    cen_event_kind kind; /* one of those of supervisors, CEN_EVENT_CHILD_STARTED to CEN_EVENT_OVER: cenote/events.h */
     cen_supervisor *supervisor;
-    const char *name;       /* the child's, or the supervisor's own */
-    cen_child child;        /* the start that it is about, or none */
-    const cen_error *error; /* or NULL */
-    uint64_t restarts;      /* of the child, or of all */
-    int64_t wait_ns;
+    const char *name;       /* the child's; in GAVE_UP and OVER the supervisor's */
+    cen_child child;        /* the start that the event is about, or none */
+    const cen_error *error; /* the reason, or NULL */
+    uint64_t restarts;      /* restarts of the child; in GAVE_UP and OVER of all children */
+    int64_t wait_ns;        /* CHILD_WAITING: the time until the restart; otherwise 0 */
 } cen_supervisor_event;
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* Options of a supervisor. Zero means default in every field. Fields are only ever appended. */
 typedef struct cen_supervisor_options {
-    size_t size;      /* sizeof(cen_supervisor_options), set by the macro */
-    const char *name; /* copied; default "supervisor" */
-    cen_supervision supervision;
+    size_t size;                       /* sizeof(cen_supervisor_options), set by the macro */
+    const char *name;                  /* copied, cut after 31 bytes; default "supervisor" */
+    cen_supervision supervision;       /* default CEN_ONE_FOR_ONE */
     const cen_child_options *children; /* in the order in which they are started; copied */
     size_t child_count;
 
-    /* within window_ns; default 3, CEN_OFF: no limit, CEN_NONE: it gives up with the first death that calls for a
-     * restart */
+    /* maximum number of restarts within window_ns; default 3, at most 1,048,576; CEN_OFF: no limit; CEN_NONE: the
+     * supervisor gives up at the first end that calls for a restart */
     int32_t max_restarts;
-    int64_t window_ns; /* default 5 s; two restarts that are just so far apart are both within */
+    int64_t window_ns; /* default 5 s; two restarts that are exactly this far apart are both within the window */
 
-    /* Before the second restart of a child, and those after it, it waits, at random up to a time that is at
-     * first backoff_initial_ns and doubles each time up to backoff_max_ns; where several are started
-     * again, all wait with it. A child that has run for backoff_reset_ns begins anew. */
-    int64_t backoff_initial_ns; /* default 100 ms, CEN_OFF: none waits */
-    int64_t backoff_max_ns;     /* default 30 s */
-    int64_t backoff_reset_ns;   /* default 30 s */
+    /* Back-off with jitter: the second restart of a child, and each later one, waits for a random time. The upper bound
+     * of this time is backoff_initial_ns at first, and doubles each time, up to backoff_max_ns. Children that are
+     * restarted together all wait. A child that has run for backoff_reset_ns starts without history again. */
+    int64_t backoff_initial_ns; /* default 100 ms, CEN_OFF: no back-off */
+    int64_t backoff_max_ns;     /* default 30 s; CEN_OFF is refused */
+    int64_t backoff_reset_ns;   /* default 30 s; CEN_OFF is refused */
 
-    cen_auto_stop auto_stop;
-    uint32_t max_children; /* how many there may be, down or not; default no limit */
+    cen_auto_stop auto_stop; /* default CEN_AUTO_STOP_NEVER */
+    uint32_t max_children;   /* maximum number of children, those that are down included; default 0: no limit */
 
-    /* A child whose very first start fails is treated as if it had died: the start is tried again,
-     * and new does not fail. In a supervisor of ONE_FOR_ONE new does not wait for the
-     * second attempt, otherwise those after it depend on it and new waits. */
+    /* A child whose first start fails is treated like one that fails later: its start is retried, and
+     * cen_supervisor_new does not fail because of it. With ONE_FOR_ONE cen_supervisor_new does not wait for the second
+     * attempt. Otherwise it does, because the children after it depend on it. */
     bool retry_start;
-    bool stop_together;  /* children are asked to end all at a time, and not in reverse order, one after the other */
-    bool nested;         /* new makes it and starts nothing: it will be another one's child */
-    cen_future *started; /* not NULL: new does not wait; this is done when all have started, or with the error */
+    bool stop_together; /* all children are asked to end at the same time, instead of one by one in reverse order */
+    bool nested;        /* cen_supervisor_new starts nothing: it will be the child of another supervisor */
+    /* Not NULL: cen_supervisor_new does not wait. The future completes when all children have started, or fails with
+     * the error. If the supervisor is stopped before, the future completes with OK when it is over. Not with
+     * `nested`. */
+    cen_future *started;
 
-    /* Told what happens, in order, one at a time. */
+    /* Called with each event, in order, one at a time. */
     void (*listener)(void *argument, const cen_supervisor_event *event);
-    void *argument; /* of the listener */
+    void *argument; /* passed to the listener */
 
-    /* its helpers call the children's functions, by its clock; default the process' own */
+    /* its helpers call the functions of the children, and its clock keeps the times; default the process' own */
     cen_runtime *runtime;
     const cen_allocator *allocator; /* default malloc */
 } cen_supervisor_options;
 
+/* Options with the given fields: CEN_SUPERVISOR_OPTIONS(.name = "store"). All others are zero. */
 #define CEN_SUPERVISOR_OPTIONS(...) CEN_OPTIONS_(cen_supervisor_options, __VA_ARGS__)
 
-/* Makes it and starts the children one after the other; waits until the last has started. If one
- * cannot be started, those before it are stopped again, and there is no supervisor. With
- * options.started it does not wait, and if that fails the supervisor is over, to be freed.
- * Errors: INVALID (the text names the field), EXISTS (two of one name), FULL (more than
- * max_children), NO_MEMORY, SYSTEM, FORKED (the runtime is a parent's), MISUSE (options.started was
- * promised before), and whatever the child's start said. */
+/* Create a supervisor and start its children, one after the other. If one cannot be started, those before it are
+ * stopped again, and there is no supervisor.
+ *
+ * Blocking: until the last child has started. With options.nested nothing is started. With options.started this does
+ * not wait; if a start fails later, the supervisor is over, and must be freed.
+ * Returns:
+ *   OK         *out is the supervisor
+ *   INVALID    out is NULL, or an option is invalid; the text names it
+ *   EXISTS     two children have the same name
+ *   FULL       more children than options.max_children; error->current and error->max have the numbers
+ *   NO_MEMORY  out of memory
+ *   SYSTEM     the system has no thread to keep time
+ *   FORKED     options.runtime belongs to the parent process
+ *   MISUSE     options.started was promised or cancelled before
+ *   TIMEOUT    a child had not started after its start_ns
+ *   others     a child could not be started: the status of its start
+ */
 CEN_API cen_status cen_supervisor_new(const cen_supervisor_options *options, cen_supervisor **out, cen_error *error);
 
-/* A supervisor as a child of another: permanent, without a limit for its shutdown. The inner one
- * was made with options.nested and stays the same through all its restarts, so that the
- * program can keep its address; what was added to it is forgotten when it ends. It is freed after the
- * outer one. The name is the inner one's, which must stay till the options were used; change what you like. */
+/* Part of cen_supervisor_child, not for programs. */
 CEN_API void cen_supervisor_child_fill_(cen_supervisor *inner, cen_child_options *out);
+
+/* Return the options for a supervisor that is the child of another one: permanent, with no limit for its shutdown. The
+ * program may change them. The inner supervisor was created with options.nested. It stays the same object through all
+ * its restarts, so the program can keep its address. Children that were added to it are forgotten when it ends. Free it
+ * after the outer one. The child's name is the inner supervisor's, which must stay in place until the options were
+ * used. */
 static inline cen_child_options cen_supervisor_child(cen_supervisor *inner)
 {
     cen_child_options child = CEN_SIZED(cen_child_options);
@@ -236,102 +278,188 @@ static inline cen_child_options cen_supervisor_child(cen_supervisor *inner)
     return child;
 }
 
+/* Report of a stop. */
 typedef struct cen_supervisor_report {
     size_t size;        /* sizeof(cen_supervisor_report), set by CEN_SIZED */
     uint32_t ended;     /* children that ended because of the stop, within their time */
-    uint32_t killed;    /* of these, after kill */
+    uint32_t killed;    /* of these, after `kill` was called */
     uint32_t abandoned; /* children that did not end in time */
 } cen_supervisor_report;
 
-/* Stops the children in reverse order, each within its own time, and waits till they have ended.
- * CEN_DEFAULT: CEN_NEVER. When the deadline passes, all that are left are killed, if they have a `kill`, and
- * abandoned, without waiting for any. The report may be NULL. One that is over already: OK, and its last report.
- * Errors: TIMEOUT (the deadline passed; it is over all the same), INVALID (NULL), FORKED, MISUSE (from
- * its own listener; or it is another's child, which stops it). */
+/* Stop the children in reverse order, each within its own time. When the deadline passes, all that are left are killed,
+ * if they have a `kill`, and abandoned without a further wait. *report, if not NULL, is filled in with OK and with
+ * TIMEOUT. A supervisor that is over already returns OK and its last report.
+ *
+ * Blocking: until all children have ended, or until the deadline (CEN_DEFAULT: CEN_NEVER).
+ * Returns:
+ *   OK       the supervisor is over
+ *   TIMEOUT  the deadline passed first; the supervisor is over all the same
+ *   INVALID  supervisor is NULL, or report->size is not valid
+ *   FORKED   the supervisor belongs to the parent process
+ *   MISUSE   called by its listener; or it is the child of another supervisor, which stops it
+ */
 CEN_API cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline deadline, cen_supervisor_report *report,
                                        cen_error *error);
 
-/* Begins to stop it and does not wait; from the listener too. Errors: INVALID, FORKED, MISUSE (it is another's child). */
+/* Begin to stop the supervisor.
+ *
+ * Blocking: does not wait, and may be called by the listener.
+ * Returns:
+ *   OK       it is being stopped, or is over
+ *   INVALID  supervisor is NULL
+ *   FORKED   the supervisor belongs to the parent process
+ *   MISUSE   it is the child of another supervisor, which stops it
+ */
 CEN_API cen_status cen_supervisor_request_stop(cen_supervisor *supervisor);
 
-/* `future` is done when it is over: with NULL, or with the error if it gave up or could not start. Errors: INVALID
- * (NULL), MISUSE (the future was promised before, or there is such a future already), FORKED. */
+/* Complete `future` when the supervisor is over: with NULL, or with the error if it gave up or could not start. One
+ * future at a time. It may be cancelled.
+ * Returns:
+ *   OK       the future will complete, or has
+ *   INVALID  supervisor or future is NULL
+ *   MISUSE   the future was promised or cancelled before, or there is such a future already
+ *   FORKED   the supervisor belongs to the parent process
+ */
 CEN_API cen_status cen_supervisor_watch(cen_supervisor *supervisor, cen_future *future);
 
-/* NULL is allowed. Error: BUSY (it is not over): nothing changes. When stop has returned it is OK. What is still to come
- * from abandoned children keeps some memory, and the runtime, until it has come. */
+/* Free a supervisor that is over. NULL is allowed. After cen_supervisor_stop has returned OK or TIMEOUT, this returns
+ * OK. Calls of abandoned children that have not returned yet keep some of the memory, and the runtime, until they have.
+ * In a forked child this only frees memory.
+ * Returns:
+ *   OK    the supervisor is freed, or was NULL
+ *   BUSY  it is not over; nothing changes
+ */
 CEN_API cen_status cen_supervisor_free(cen_supervisor *supervisor);
 
 /* ---- Changes ------------------------------------------------------------------------- */
 
-/* Adds a child, as the last in order, and waits until it has started; if it could not be, it is not there and the
- * error is the start's. When the deadline passes first, it stays there all the same, and so with CEN_NOW, which does
- * not wait: a start that fails then is treated as a death. CEN_DEFAULT: CEN_NEVER. *out, if it is not NULL, is the
- * start that was waited for.
- * Errors: INVALID, EXISTS, FULL (error: current and max), NO_MEMORY, CLOSED (it is not running), TIMEOUT, MISUSE, FORKED,
- * and the start's. */
+/* Add a child, as the last in order, and wait until it has started. If its start fails, the child is not added, and the
+ * status is that of the start. If the deadline passes first, the child stays and goes on starting. With CEN_NOW the
+ * call does not wait: the child stays, and a start that fails is treated like the failure of a running child. *out, if
+ * not NULL, is the start that was awaited; none with CEN_NOW.
+ *
+ * Blocking: until the child has started, or until the deadline (CEN_DEFAULT: CEN_NEVER).
+ * Returns:
+ *   OK         the child has started; with CEN_NOW: it is added
+ *   TIMEOUT    the deadline passed first
+ *   EXISTS     there is a child of that name
+ *   FULL       there are options.max_children children; error->current and error->max have the numbers
+ *   CLOSED     the supervisor is not running, or the child was stopped before it had started
+ *   MISUSE     called by the listener, and the deadline is not CEN_NOW
+ *   INVALID    supervisor is NULL, or an option is invalid; the text names it
+ *   NO_MEMORY  out of memory
+ *   FORKED     the supervisor belongs to the parent process
+ *   others     the status of the child's start
+ */
 CEN_API cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_child_options *options,
                                       cen_deadline deadline, cen_child *out, cen_error *error);
 
-/* Stops one child, which stays as one that is down, unless it is temporary or numbered; remove forgets it as well. Both
- * wait until it has ended (CEN_DEFAULT: CEN_NEVER). Errors: ABSENT (there is none of this name), TIMEOUT (it goes on), CLOSED,
- * INVALID, MISUSE, FORKED. */
-CEN_API cen_status cen_supervisor_terminate(cen_supervisor *supervisor, const char *name, cen_deadline deadline);
-CEN_API cen_status cen_supervisor_remove(cen_supervisor *supervisor, const char *name, cen_deadline deadline);
+/* Stop one child. cen_supervisor_terminate leaves it in the state DOWN, unless it is temporary or numbered.
+ * cen_supervisor_remove forgets it as well. error->text names the supervisor, and for ABSENT and TIMEOUT the child.
+ *
+ * Blocking: until the child has ended, or until the deadline (CEN_DEFAULT: CEN_NEVER).
+ * Returns:
+ *   OK       the child has ended, or was down
+ *   TIMEOUT  the deadline passed first, and the child is still being stopped
+ *   ABSENT   there is no child of that name
+ *   CLOSED   the supervisor is not running
+ *   MISUSE   called by the listener, and the deadline is not CEN_NOW
+ *   INVALID  supervisor or name is NULL
+ *   FORKED   the supervisor belongs to the parent process
+ */
+CEN_API cen_status cen_supervisor_terminate(cen_supervisor *supervisor, const char *name, cen_deadline deadline,
+                                            cen_error *error);
+CEN_API cen_status cen_supervisor_remove(cen_supervisor *supervisor, const char *name, cen_deadline deadline,
+                                         cen_error *error);
 
-/* The same for one that is known by its start (CEN_DEFAULT: CEN_NEVER); ABSENT if that is over. */
-CEN_API cen_status cen_child_terminate(cen_child child, cen_deadline deadline);
+/* Stop one child as cen_supervisor_terminate does, by its start.
+ *
+ * Blocking: until the child has ended, or until the deadline (CEN_DEFAULT: CEN_NEVER).
+ * Returns:
+ *   OK       the child has ended
+ *   TIMEOUT  the deadline passed first, and the child is still being stopped
+ *   ABSENT   that start is over; also in a forked child
+ *   CLOSED   the supervisor is not running
+ *   MISUSE   called by the listener, and the deadline is not CEN_NOW
+ */
+CEN_API cen_status cen_child_terminate(cen_child child, cen_deadline deadline, cen_error *error);
 
-/* Starts a child that is down, or waiting, now; waits until it has started (CEN_DEFAULT: CEN_NEVER). If it could not be, it is
- * down again. Errors: ABSENT, BUSY (it is not down), TIMEOUT, CLOSED, INVALID, MISUSE, FORKED, and the start's. */
+/* Start a child that is down or waiting, now. If its start fails, it is down again.
+ *
+ * Blocking: until the child has started, or until the deadline (CEN_DEFAULT: CEN_NEVER).
+ * Returns:
+ *   OK         the child has started; with CEN_NOW: it is being started
+ *   TIMEOUT    the deadline passed first, and the child goes on starting
+ *   ABSENT     there is no child of that name
+ *   BUSY       the child is neither down nor waiting; error->text names its state
+ *   CLOSED     the supervisor is not running, or the child was stopped before it had started
+ *   MISUSE     called by the listener, and the deadline is not CEN_NOW
+ *   INVALID    supervisor or name is NULL
+ *   FORKED     the supervisor belongs to the parent process
+ *   NO_MEMORY  there is no memory for the start
+ *   others     the status of the child's start
+ */
 CEN_API cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char *name, cen_deadline deadline,
                                           cen_error *error);
 
-/* ---- A look at it --------------------------------------------------------------------- */
+/* ---- Stats ----------------------------------------------------------------------------- */
 
+/* Stats of a supervisor. All numbers are of one moment. */
 typedef struct cen_supervisor_stats {
     size_t size;       /* sizeof(cen_supervisor_stats), set by CEN_SIZED */
     uint32_t children; /* = down + waiting + starting + running + stopping */
     uint32_t down, waiting, starting, running, stopping;
-    uint64_t starts;    /* children that have started, again or for the first time */
-    uint64_t restarts;  /* that were decided on, of one child or several at a time */
-    uint64_t abandoned; /* starts that did not end in time */
-    bool is_running;    /* all have been started, and it is not being stopped */
-    bool is_over;       /* it has been stopped, has given up, or could not start */
+    uint64_t starts;    /* starts that succeeded, restarts included */
+    uint64_t restarts;  /* restarts that were decided on; a restart of several children counts once */
+    uint64_t abandoned; /* starts of children that did not end in time */
+    bool is_running;    /* all children were started, and the supervisor is not being stopped */
+    bool is_over;       /* it was stopped, has given up, or could not start */
 } cen_supervisor_stats;
 
-/* All numbers are of one moment. Errors: INVALID, FORKED. */
+/* Read the stats.
+ * Returns:
+ *   OK       *out is filled in
+ *   INVALID  supervisor or out is NULL, or out->size is not valid
+ *   FORKED   the supervisor belongs to the parent process
+ */
 CEN_API cen_status cen_supervisor_stats_get(cen_supervisor *supervisor, cen_supervisor_stats *out);
 
-/* One child, in one moment. */
+/* One child at one moment. */
 typedef struct cen_child_stats {
     size_t size;      /* the library's sizeof(cen_child_stats) */
-    const char *name; /* valid in the visitor's call */
+    const char *name; /* valid during the visitor's call */
     cen_child_state state;
     cen_restart restart;
     bool significant;
-    cen_child child;       /* its start; none if it is down or waiting */
-    cen_supervisor *inner; /* if it is one, else NULL */
+    cen_child child;       /* its start; none while it is down or waiting */
+    cen_supervisor *inner; /* the supervisor that is the child, or NULL */
     uint64_t starts;       /* how often it has started, for whatever reason */
-    uint64_t restarts;     /* that its own end, or a start of its that failed, has called for */
-    int64_t since;         /* since when it is in this state, on the runtime's clock */
-    int64_t until;         /* waiting: when it will be started; else 0 */
-    cen_error error;       /* of its last end that was not normal, or start that failed; else status OK */
-    uint64_t inner_number; /* cen_component_number of inner; 0: it is none */
+    uint64_t restarts;     /* restarts that were called for by its own end or its own failed start */
+    int64_t since;         /* the moment at which it entered this state, on the runtime's clock */
+    int64_t until;         /* WAITING: the moment at which it will be started; otherwise 0 */
+    cen_error error;       /* of its last end that was not normal, or last start that failed; otherwise status OK */
+    uint64_t inner_number; /* cen_component_number of inner; 0: there is none */
 } cen_child_stats;
 
-/* Calls `visit` for every child, in order, with no lock held. One that is there from the beginning to the end of the call is
- * visited once. Errors: INVALID, FORKED. */
+/* Call `visit` for every child, in order. A child that exists during the whole call is visited once.
+ *
+ * Callbacks: `visit` is called with no lock held and with cancellation disabled.
+ * Returns:
+ *   OK       the visit is over
+ *   INVALID  supervisor or visit is NULL
+ *   FORKED   the supervisor belongs to the parent process
+ */
 CEN_API cen_status cen_supervisor_each(cen_supervisor *supervisor,
                                        void (*visit)(void *argument, const cen_child_stats *child), void *argument);
 
-/* The tree, supervisors that are children included, as lines of text: into `room` bytes, cut and ended by a zero if
- * there is any room; the answer is how long the whole is. Or piece by piece to `write`. 0 in a forked child. */
+/* Write the tree as lines of text, supervisors that are children included. cen_supervisor_dump writes up to `room`
+ * bytes to `buffer`: the text is cut to fit, and ends with a zero if room is not 0. cen_supervisor_dump_to passes it to
+ * `write` piece by piece. Return the length of the whole text, without the zero; 0 for NULL and in a forked child. */
 CEN_API size_t cen_supervisor_dump(cen_supervisor *supervisor, char *buffer, size_t room);
 CEN_API size_t cen_supervisor_dump_to(cen_supervisor *supervisor,
                                       void (*write)(void *argument, const char *text, size_t length), void *argument);
 
-/* "down", "waiting", "starting", "running", "stopping". */
+/* Return the state's name: "down", "waiting", "starting", "running" or "stopping"; "?" for an invalid state. */
 CEN_API const char *cen_child_state_name(cen_child_state state);
 
 #ifdef __cplusplus

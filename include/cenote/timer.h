@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A timer: a future that is done when a moment has come.
+ * A timer: a future that completes at a given moment.
  *
- * The struct is the program's own; nothing is allocated for it. What can be done
- * with a future can be done with timer.future: wait for it, be told, put it into a
- * group with what it limits, give it up.
+ * The struct is the program's own, and nothing is allocated for it. Use timer.future like any other future: wait for
+ * it, give it a callback, cancel it, or put it into a group with the work that it limits.
  *
  *     cen_timer timer;
  *     cen_timer_init(&timer);
- *     cen_timer_start(&timer, NULL, cen_in_ms(500));
+ *     cen_timer_start(&timer, NULL, cen_in_ms(500), NULL);
  *     cen_future_then(&timer.future, on_time, cen_inbox_executor(inbox));
  *     // ...
- *     if (cen_future_cancel(&timer.future)) puts("in time");      // it never will be done
+ *     if (cen_future_cancel(&timer.future)) puts("in time");      // on_time is never called
  *
- * Memory: from start until the future is done or given up the struct is the
- * library's and must stay where it is, as future.h says. A timer that was started
- * in the parent of a fork is never done in the child, where cancel says true.
+ * Memory: from cen_timer_start until the future is done or cancelled, the struct belongs to the library and must stay
+ * in place, as future.h says.
  *
- * Threads: as future.h says. One thread starts it, and has it seen by the others.
+ * Threads: as future.h says. One thread starts a timer, and only then shares it with others.
+ * Fork: a timer that was started in the parent never completes in the child. cen_future_cancel returns true there.
  */
 #ifndef CENOTE_TIMER_H
 #define CENOTE_TIMER_H
@@ -33,9 +32,10 @@
 extern "C" {
 #endif
 
+/* A timer. Cancel it with cen_future_cancel(&timer.future). */
 typedef struct cen_timer {
-    cen_future future; /* done with OK and NULL */
-    /* cenote's */
+    cen_future future; /* completes with OK and the value NULL */
+    /* private */
     cen_runtime *runtime_;
     uint64_t epoch_;
     union {
@@ -46,22 +46,28 @@ typedef struct cen_timer {
     uint32_t reserved_[5];
 } cen_timer;
 
-/* Makes it ready, the first time and each further one. NULL is allowed. */
+/* Initialize a timer before its first use, and again before each further use. NULL is allowed. */
 CEN_API void cen_timer_init(cen_timer *timer);
 
-/* Lets timer->future be done at `when` on the runtime's clock, or soon if that has
- * passed; from CEN_NEVER only a cancel delivers it. A relative time counts from this
- * call. It is never done within the call: the runtime's keeper does it, or poll and
- * advance of a manual runtime; an inline `done` runs there and should be short.
+/* Start a timer: timer->future completes at `when` on the runtime's clock, or soon if that moment has passed. A
+ * relative time counts from this call. With CEN_NEVER the future never completes and can only be cancelled. `runtime`
+ * NULL: the process' own. With any status but OK nothing changes.
  *
- * Until it is done or given up it is a user of the runtime: the free of an explicit
- * one answers BUSY before, and not after. NULL: the process' own, which ends with its
- * last user. Whoever has nothing but a timer now and then has a thread begun and
- * ended for each, unless the next is started before or in an inline `done`.
- *
- * Errors: INVALID (NULL, or CEN_DEFAULT: a timer has none), MISUSE (it was started, and not made
- * ready since), NO_MEMORY, SYSTEM (no thread could be had that keeps time), FORKED: nothing changes. */
-CEN_API cen_status cen_timer_start(cen_timer *timer, cen_runtime *runtime, cen_deadline when);
+ * Life: until its future is done or cancelled, the timer is a user of the runtime. cen_runtime_free of an explicit
+ * runtime returns BUSY before that, and not after. The process' own runtime ends with its last user. A program that has
+ * no other user of it, and starts timers now and then, starts and ends a thread for each of them. To avoid this, start
+ * the next timer before the last one completes, or in its inline `done`.
+ * Callbacks: the future never completes within this call. The runtime's timer thread completes it, or poll and advance
+ * of a manual runtime. An inline `done` runs there and should be short.
+ * Returns:
+ *   OK         the timer runs
+ *   INVALID    timer is NULL, or `when` is CEN_DEFAULT, which a timer does not have
+ *   MISUSE     the timer was started before, and not initialized again
+ *   NO_MEMORY  out of memory
+ *   SYSTEM     the system has no thread to keep time
+ *   FORKED     the runtime belongs to the parent process
+ */
+CEN_API cen_status cen_timer_start(cen_timer *timer, cen_runtime *runtime, cen_deadline when, cen_error *error);
 
 #ifdef __cplusplus
 }

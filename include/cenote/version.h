@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The version of these headers, and of the library that was linked. */
+/* The version of these headers, and of the library in use. */
 #ifndef CENOTE_VERSION_H
 #define CENOTE_VERSION_H
 
@@ -9,12 +9,12 @@
 extern "C" {
 #endif
 
-/* The build reads the numbers from here: this is their only home. */
+/* The version of these headers. The build reads the numbers from here. */
 #define CEN_VERSION_MAJOR 0
 #define CEN_VERSION_MINOR 1
 #define CEN_VERSION_PATCH 0
 
-/* major * 1,000,000 + minor * 1,000 + patch of the library in use. */
+/* Return the version of the library in use: major * 1,000,000 + minor * 1,000 + patch. */
 CEN_API unsigned cen_version(void);
 
 #ifdef __cplusplus

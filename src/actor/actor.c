@@ -2,9 +2,9 @@
 /*
  * The mailbox of an actor, and its turns.
  *
- *     head: SLEEPS ──push──▶ job ▶ job ▶ ...     whoever finds SLEEPS posts the turn
+ *     head: SLEEPS ──push──▶ job ▶ job ▶ ...     the sender that finds SLEEPS posts the turn
  *           EMPTY ───push──▶ job ▶ ...           a turn is under way: it will look
- *           jobs ────fetch─▶ EMPTY               the turn takes all, and turns them round
+ *           jobs ────fetch─▶ EMPTY               the turn takes all, and reverses them
  *           EMPTY ───rest──▶ SLEEPS              the turn ends
  *
  *     message: FREE ──admit, push──▶ MAILED ──taken out──▶ FREE, and handled
@@ -13,37 +13,33 @@
  *              FREE ──later──▶ LATER ──due, or stop──▶ MAILED          (later.c)
  *
  * Invariants
- *  A1 The turn is posted or under way if and only if head is not SLEEPS. One push
- *     moves head away from SLEEPS, and that one posts; nobody else does, but
- *     the turn itself, which has it. So there is one turn at a time.
- *  A2 A job is in the stack from the cas of its push until the exchange of one
- *     fetch, then in `ready` until it is run. A turn rests only from EMPTY, by a cas,
- *     with nothing ready: what was pushed before is taken by it, what comes
- *     after finds SLEEPS.
- *  A3 The count in gate is that of messages let in and not taken out: never more
- *     than the capacity, and not raised once CLOSED is there, since both are in
- *     one word. So when the stop has come to the front and the count is 0, the
- *     last message is over.
- *  A4 From push on, a sender touches nothing but what A1 gives it: if it found
- *     SLEEPS, there is no turn, and the actor is there, until it has posted one.
- *  A5 What a message needs after its handler was entered is in the actor, but for
- *     what was asked and is `unanswered`: that must still be there.
+ *  A1 The turn is posted or under way if and only if head is not SLEEPS. One push moves head away from SLEEPS, and its
+ *     thread posts the turn. Otherwise only the turn itself posts a turn. So there is one turn at a time.
+ *  A2 A job is in the stack from the cas of its push until the exchange of one fetch, then in `ready` until it is run.
+ *     A turn rests only from EMPTY, by a cas, with nothing ready. A push before that cas is taken by this turn, and a
+ *     push after it finds SLEEPS.
+ *  A3 The count in gate is that of messages admitted and not taken out. It is never more than the capacity, and not
+ *     raised once CLOSED is set, since both are in one word. So when the stop has reached the front and the count is 0,
+ *     the last message is over.
+ *  A4 From push on, a sender touches nothing but what A1 gives it: if it found SLEEPS, there is no turn, and the actor
+ *     exists until this sender has posted one.
+ *  A5 What a turn needs of a message after it has entered the handler is in the actor. A request that is `unanswered`
+ *     must still exist.
  *
- * The naive mailbox has a flag "scheduled" beside the queue: the turn finds the queue
- * empty, a sender adds and sees the flag still set, the turn clears it, and the
- * message lies there until the next. Here both are one word.
+ * The naive mailbox has a flag "scheduled" beside the queue. The turn finds the queue empty, a sender adds a message
+ * and sees the flag still set, the turn clears it, and the message stays there until the next one. Here both are one
+ * word.
  *
- * The naive capacity adds first and takes back what was too much: meanwhile
- * another sender is told FULL although there is room.
+ * The naive capacity adds first and subtracts what was too much. Meanwhile another sender gets FULL although there is
+ * room.
  *
- * Progress: a push is lock-free: its cas fails only because another push, or the
- * turn, has succeeded.
+ * Progress: a push is lock-free. Its cas fails only because another push, or the turn, has succeeded.
  *
  * Order table
- * [A1] push  | cas of head      | acq_rel | A2 A3, each other | the job's bytes; from who rested, what the turn knows | the turn reads a message half written; the next turn does not see what the last one left
+ * [A1] push  | cas of head      | acq_rel | A2 A3, each other | the job's bytes; from the turn that rested, what it has written | the turn reads a half-written message; the next turn does not see what the last one left
  * [A2] fetch | exchange of head | acquire | A1 | the jobs' bytes | likewise
  * [A3] rest  | cas of head      | acq_rel | A1, S1 in stop.c | what the turn has written, to the next, or to free | likewise; free frees under a turn
- * [A4] admit | cas of gate      | acq_rel | A5, S2 in stop.c | that the message before has left its place | nothing alone, all changes are read-modify-writes; kept so that a sender that is let in sees what a handler did before it took the one out
+ * [A4] admit | cas of gate      | acq_rel | A5, S2 in stop.c | that the message before has left its place | nothing alone, all changes are read-modify-writes; kept so that an admitted sender sees what a handler did before the next message was taken out
  * [A5] take  | sub from gate    | seq_cst | A4 | the same | the same
  *
  * Tested by tests/unit/actor, tests/explore/actor_test.c, tests/stress/actor_stress.c, tests/planted.
@@ -72,8 +68,8 @@ void ceni_actor_push(cen_actor *actor, cen_job *job)
         post_turn(actor);
 }
 
-/* A turn is under way, and nothing is ready. False: there is nothing, and the
- * actor sleeps: another turn may have begun, and the actor be gone. */
+/* Called in a turn with nothing ready. False: the mailbox is empty and the actor sleeps. Another turn may have begun by
+ * then, and the actor may be gone. */
 static bool fetch(cen_actor *actor)
 {
     uintptr_t word = CENI_HEAD_EMPTY;
@@ -131,24 +127,24 @@ void cen_message_init(cen_message *message, const char *name)
     if (message) *message = (cen_message){.name = name};
 }
 
-cen_status cen_actor_tell(cen_actor *actor, cen_message *message)
+cen_status cen_actor_tell(cen_actor *actor, cen_message *message, cen_error *error)
 {
     cen_status status = ceni_actor_check(actor, message);
     if (status == CEN_OK) status = ceni_actor_admit(actor);
-    if (status != CEN_OK) return status;
+    if (status != CEN_OK) return ceni_actor_refuse_message(actor, message, status, error);
     message->actor_ = actor;
     message->asked_ = false;
     ceni_actor_mail(actor, message);
     return CEN_OK;
 }
 
-cen_status cen_actor_ask(cen_actor *actor, cen_message *message, cen_future *future)
+cen_status cen_actor_ask(cen_actor *actor, cen_message *message, cen_future *future, cen_error *error)
 {
-    if (!future) return CEN_INVALID;
     cen_status status = ceni_actor_check(actor, message);
+    if (status == CEN_OK && !future) return ceni_actor_refuse(actor, CEN_INVALID, "the future is NULL", error);
     if (status == CEN_OK && !ceni_future_is_fresh(future)) status = CEN_MISUSE;
     if (status == CEN_OK) status = ceni_actor_admit(actor);
-    if (status != CEN_OK) return status;
+    if (status != CEN_OK) return ceni_actor_refuse_message(actor, message, status, error);
     message->actor_ = actor;
     message->asked_ = true;
     cen_promise_init(&message->promise_, future);
@@ -172,14 +168,14 @@ cen_executor *cen_actor_executor(cen_actor *actor)
     return actor ? &actor->executor : NULL;
 }
 
-/* ---- Answering -------------------------------------------------------------------------- */
+/* ---- Replying --------------------------------------------------------------------------- */
 
 static bool begin_answer(cen_message *message)
 {
     uint32_t state = message ? ceni_message_state(message) : CENI_MESSAGE_FREE;
     if (state == CENI_MESSAGE_ASKED) message->actor_->unanswered = NULL;
     else if (state != CENI_MESSAGE_KEPT) return false;
-    ceni_message_set(message, CENI_MESSAGE_FREE); /* before the asker, whose it may be then, is told */
+    ceni_message_set(message, CENI_MESSAGE_FREE); /* before its future is done: then it may be the sender's */
     return true;
 }
 
@@ -209,7 +205,7 @@ bool cen_message_is_wanted(const cen_message *message)
 static void fail_forgotten(cen_actor *actor, const char *name)
 {
     cen_error error = {0};
-    ceni_error_set(&error, CEN_MISUSE, 0, "the handler of actor \"%s\" returned without an answer to %s", actor->name,
+    ceni_error_set(&error, CEN_MISUSE, 0, "actor \"%s\": the handler returned without a reply to %s", actor->name,
                    name ? name : "a message");
     if (!ceni_planted(actor_forgets_to_answer)) cen_message_fail(actor->unanswered, &error);
 }
@@ -218,22 +214,22 @@ static void fail_forgotten(cen_actor *actor, const char *name)
 
 static void count_one(_Atomic uint64_t *counter)
 {
-    ceni_store_relaxed(counter, ceni_load_relaxed(counter) + 1); /* the turn alone writes it; carries nothing */
+    ceni_store_relaxed(counter, ceni_load_relaxed(counter) + 1); /* only the turn writes it; carries nothing */
 }
 
 static void begin_call(cen_actor *actor, const char *name)
 {
-    ceni_store_relaxed(&actor->running, true); /* for whoever looks; carries nothing */
+    ceni_store_relaxed(&actor->running, true); /* for statistics; carries nothing */
     ceni_watch_begin(actor, name);
 }
 
 static void end_call(cen_actor *actor)
 {
     ceni_watch_end(actor);
-    ceni_store_relaxed(&actor->running, false); /* for whoever looks; carries nothing */
+    ceni_store_relaxed(&actor->running, false); /* for statistics; carries nothing */
 }
 
-/* The message is the handler's, and only one that was asked and not answered is touched afterwards (A5). */
+/* The message belongs to the handler. Afterwards it is touched only if it is a request without a reply (A5). */
 static void handle(cen_actor *actor, cen_message *message)
 {
     const char *name = message->name;
@@ -249,14 +245,14 @@ static void handle(cen_actor *actor, cen_message *message)
     count_one(&actor->handled);
 }
 
-/* Its future is told, or else the program: one of them has it then. */
+/* Fail its future, or else call `dropped`: one of them gets the message. */
 static void drop(cen_actor *actor, cen_message *message)
 {
     count_one(&actor->dropped_count);
     ceni_message_set(message, CENI_MESSAGE_FREE);
     if (message->asked_) {
         cen_error error = {0};
-        ceni_error_set(&error, CEN_CLOSED, 0, "actor \"%s\" was stopped", actor->name);
+        ceni_error_set(&error, CEN_CLOSED, 0, "actor \"%s\": stopped before it handled the message", actor->name);
         if (cen_promise_fail(&message->promise_, &error) && !ceni_planted(actor_drops_twice)) return;
     }
     if (!actor->dropped) return;
@@ -301,8 +297,8 @@ static void take_turn(cen_job *turn)
         if (actor->stop_seen) ceni_actor_is_over(actor, &ended);
         rests = !actor->ready && !fetch(actor);
     }
-    if (!rests) post_turn(actor); /* there is more, and others on the executor come first */
-    /* The actor may be gone by now; whoever is told that it is over may free it. */
+    if (!rests) post_turn(actor); /* there are more jobs; others on the executor come first */
+    /* The actor may be gone by now. The consumer of this future may free it. */
     if (ended) ceni_future_complete(ended); /* with OK and NULL, as init has left it */
 }
 

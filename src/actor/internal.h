@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the actor share. Nobody else includes this. */
+/* Internal declarations of the actor. Only the files of src/actor include this. */
 #ifndef CENI_ACTOR_INTERNAL_H
 #define CENI_ACTOR_INTERNAL_H
 
@@ -13,24 +13,24 @@
 
 enum { CENI_ACTOR_NAME = 32 };
 
-/* In head, where otherwise the address of the last job is. */
+/* Values of head other than the address of the last job. */
 enum { CENI_HEAD_SLEEPS = 0, CENI_HEAD_EMPTY = 1 };
 
-/* In gate, above the count of messages that were let in and not taken out. */
+/* Bits of gate, above the count of messages that were admitted and not taken out. */
 #define CENI_GATE_CLOSED ((uint64_t)1 << 63)
 #define CENI_GATE_DROP ((uint64_t)1 << 62)
 #define CENI_GATE_COUNT (CENI_GATE_DROP - 1)
 
-/* state_ of a message; written by whoever has it. */
+/* state_ of a message, written by its owner. */
 enum {
     CENI_MESSAGE_FREE = 0, /* the program's */
     CENI_MESSAGE_LATER,    /* an alarm will mail it */
     CENI_MESSAGE_MAILED,
-    CENI_MESSAGE_ASKED, /* is being handled, and has not been answered */
-    CENI_MESSAGE_KEPT,  /* will be answered later */
+    CENI_MESSAGE_ASKED, /* a request that is being handled and has no reply yet */
+    CENI_MESSAGE_KEPT,  /* a request whose reply comes later */
 };
 
-/* What a message that is told for later has in its room. */
+/* What a delayed message has in its room. */
 typedef struct ceni_later {
     ceni_alarm alarm;
     ceni_list link; /* in the actor's list, under its mutex */
@@ -40,12 +40,12 @@ _Static_assert(sizeof(ceni_later) <= sizeof(((cen_message *)0)->later_), "a mess
 _Static_assert(_Alignof(ceni_later) <= _Alignof(int64_t), "and the room is aligned for it");
 
 struct cen_actor {
-    cen_executor executor; /* first, so that one is the other */
+    cen_executor executor; /* first, so that a pointer to it is a pointer to the actor */
 
     /* fixed before use */
     uint64_t epoch; /* of the process that made it */
     cen_runtime *runtime;
-    cen_executor *target; /* where it takes its turns */
+    cen_executor *target; /* where its turns run */
     void (*handle)(void *argument, cen_message *message);
     void (*dropped)(void *argument, cen_message *message);
     void (*slow)(void *argument, const char *text, const char *message, int64_t ns);
@@ -57,17 +57,17 @@ struct cen_actor {
     ceni_directory_entry entry;
     char name[CENI_ACTOR_NAME];
 
-    /* any thread, atomically: those who send */
-    _Alignas(CENI_CACHE_LINE) _Atomic uintptr_t head; /* SLEEPS, EMPTY, or the job sent last */
-    _Atomic uint64_t gate;                            /* CLOSED, DROP, and how many were let in */
+    /* any thread, atomically: senders */
+    _Alignas(CENI_CACHE_LINE) _Atomic uintptr_t head; /* SLEEPS, EMPTY, or the job pushed last */
+    _Atomic uint64_t gate;                            /* CLOSED, DROP, and the count of admitted messages */
 
-    /* the turn's alone; passed on by head and the executor */
+    /* only the turn; passed on by head and the executor */
     _Alignas(CENI_CACHE_LINE) cen_job turn;
     cen_job *ready;          /* taken from head, in order */
-    cen_message *unanswered; /* is being handled, was asked, and is neither answered nor kept */
-    uint64_t number;         /* of what is being watched */
-    bool stop_seen;          /* the stop has come to the front */
-    /* written by the turn, read by anybody */
+    cen_message *unanswered; /* the request that is being handled and has no reply and was not kept */
+    uint64_t number;         /* of the call that is being watched */
+    bool stop_seen;          /* the stop has reached the front of the mailbox */
+    /* written by the turn, read by any thread */
     _Atomic bool over, running;
     _Atomic uint64_t handled, dropped_count;
 
@@ -75,16 +75,16 @@ struct cen_actor {
     _Atomic uint64_t watch;
     _Atomic int64_t began;
     _Atomic(const char *) doing;
-    _Atomic uint32_t armed;    /* 1: the alarm is set, or its call goes on */
-    _Atomic uint64_t in_watch; /* the thread that is in its call */
+    _Atomic uint32_t armed;    /* 1: the alarm is set, or its call is under way */
+    _Atomic uint64_t in_watch; /* the thread in the alarm's call; 0: none */
     _Atomic uint64_t slow_count;
     ceni_alarm watchdog;
 
     /* under the mutex, of rank ACTOR */
     ceni_mutex mutex;
     ceni_list later;         /* of ceni_later */
-    cen_future *stop_future; /* NULL: nobody is to be told */
-    cen_job stop;            /* goes through the mailbox, once */
+    cen_future *stop_future; /* completed when the actor is over; NULL: none */
+    cen_job stop;            /* goes through the mailbox once */
 };
 
 #define CENI_MESSAGE_OF_JOB(job) ((cen_message *)(void *)(((char *)(job)) - offsetof(cen_message, job_)))
@@ -101,7 +101,7 @@ static inline void ceni_actor_unlock(cen_actor *actor)
 
 static inline void ceni_message_set(cen_message *message, uint32_t state)
 {
-    ceni_store_relaxed(&message->state_, state); /* whoever has the message; carries nothing */
+    ceni_store_relaxed(&message->state_, state); /* the message's owner; carries nothing */
 }
 
 static inline uint32_t ceni_message_state(const cen_message *message)
@@ -111,25 +111,30 @@ static inline uint32_t ceni_message_state(const cen_message *message)
 
 /* actor.c */
 void ceni_actor_init(cen_actor *actor);
-cen_status ceni_actor_check(const cen_actor *actor, const cen_message *message); /* whether it may be sent at all */
-/* OK: it is counted, and must be mailed */
+cen_status ceni_actor_check(const cen_actor *actor, const cen_message *message); /* whether it may be sent */
+/* OK: a message is counted, and must be pushed */
 cen_status ceni_actor_admit(cen_actor *actor);
 void ceni_actor_mail(cen_actor *actor, cen_message *message); /* the last touch of both */
 void ceni_actor_push(cen_actor *actor, cen_job *job);         /* likewise */
 
 /* stop.c */
-void ceni_actor_note_stop(cen_job *job); /* the stop has come to the front */
-/* in a turn that has seen it; *out: whom to tell, if it is */
+void ceni_actor_note_stop(cen_job *job); /* the stop has reached the front of the mailbox */
+/* called in a turn that has seen the stop; *out: the future to complete, if the actor is over */
 void ceni_actor_is_over(cen_actor *actor, cen_future **out);
 
-/* later.c: what was told for later and will not be due, chained by `next`, to be mailed. */
+/* later.c: takes the delayed messages whose alarm could be unset, chained by `next`. The caller mails them. */
 cen_job *ceni_later_take_all_locked(cen_actor *actor);
+
+/* refusal.c: error texts. Each returns the status; INVALID for a NULL actor. */
+cen_status ceni_actor_refuse(const cen_actor *actor, cen_status status, const char *text, cen_error *error);
+cen_status ceni_actor_refuse_message(const cen_actor *actor, const cen_message *message, cen_status status,
+                                     cen_error *error);
 
 /* watch.c; without slow_ns they do nothing */
 void ceni_watch_begin(cen_actor *actor, const char *name);
 void ceni_watch_end(cen_actor *actor);
 void ceni_watch_due(ceni_alarm *alarm);
-bool ceni_watch_look(cen_actor *actor, const char **doing, int64_t *ns); /* what is being handled, and for how long */
-bool ceni_watch_fini(cen_actor *actor);                                  /* false: from within its own report */
+bool ceni_watch_look(cen_actor *actor, const char **doing, int64_t *ns); /* what is handled, and for how long */
+bool ceni_watch_fini(cen_actor *actor);                                  /* false: called from within its own report */
 
 #endif

@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages for later: an alarm of the runtime in each.
+ * Delayed messages: each has an alarm of the runtime.
  *
- *     told ──▶ in the list, the alarm set ──due──▶ out of the list, mailed
+ *     sent ──▶ in the list, the alarm set ──due──▶ out of the list, mailed
  *                                        ──cancel──▶ out of the list, the program's
  *                                        ──stop──▶ out of the list, mailed at once (stop.c)
  *
  * Invariants
- *  L1 A message is in the list from when it was told until one of due, cancel and
- *     stop has taken it out, under the mutex.
- *  L2 Who has it is decided by the runtime: cancel and stop have it if the alarm
- *     says that it will not be due; otherwise its call has begun, waits for the
- *     mutex at most, and mails it. So there is one who has it.
- *  L3 It is counted in gate from the beginning. That keeps the actor until it
- *     is mailed, and its place in the mailbox for it. Counting, and counting back by
- *     cancel, are done under the mutex, and so is the step that closes the gate: after
- *     that nothing is counted back but by turns.
+ *  L1 A message is in the list from when it was sent until one of due, cancel and stop has taken it out, under the
+ *     mutex.
+ *  L2 The runtime decides the owner. Cancel or stop owns the message if unset returns that the alarm will not be due.
+ *     Otherwise the alarm's call has begun, waits for the mutex at most, and mails the message. So it has one owner.
+ *  L3 The message is counted in gate from the beginning. That keeps the actor until the message is mailed, and reserves
+ *     its place in the mailbox. Counting, and counting back by cancel, are done under the mutex, and so is closing the
+ *     gate. After the gate is closed only turns lower the count.
  *
- * The alarm is set with the mutex held, whose rank is below that of the runtime's:
- * a stop or a cancel that comes after finds it set.
+ * The alarm is set with the mutex held, whose rank is below the runtime's. A later stop or cancel finds it set.
  *
- * The one operation on gate here is under the mutex, and a turn that looks for the end
- * of all has got the stop, which was pushed after the mutex was dropped.
+ * The only operation on gate here is under the mutex. A turn that checks whether the actor is over has got the stop,
+ * which was pushed after the mutex was dropped.
  *
  * Tested by tests/unit/actor/later_test.c, tests/explore/actor_later_test.c.
  */
@@ -31,7 +28,7 @@
 #include <stddef.h>
 
 #define LATER_OF(message) ((ceni_later *)(void *)(message)->later_.room_)
-/* Of a ceni_later, or of the alarm that it begins with. */
+/* From a ceni_later, or from its alarm, which is its first member. */
 #define MESSAGE_OF(later) ((cen_message *)(void *)(((char *)(later)) - offsetof(cen_message, later_)))
 
 static void leave_locked(cen_message *message)
@@ -55,7 +52,7 @@ static int64_t moment_in(const cen_actor *actor, int64_t delay_ns)
     return delay_ns > CENI_FOREVER - now ? CENI_FOREVER : now + delay_ns;
 }
 
-/* Takes it back, if it will not be due: it is the caller's. */
+/* Take the message back, if its alarm could be unset: it belongs to the caller then. */
 static bool withdraw_locked(cen_actor *actor, cen_message *message)
 {
     if (!ceni_alarm_unset(actor->runtime, &LATER_OF(message)->alarm) && !ceni_planted(actor_cancels_too_late))
@@ -66,11 +63,11 @@ static bool withdraw_locked(cen_actor *actor, cen_message *message)
     return true;
 }
 
-cen_status cen_actor_tell_after(cen_actor *actor, cen_message *message, int64_t delay_ns)
+cen_status cen_actor_tell_after(cen_actor *actor, cen_message *message, int64_t delay_ns, cen_error *error)
 {
     cen_status had = CEN_OK, status = ceni_actor_check(actor, message);
-    if (status != CEN_OK) return status;
-    if (delay_ns < 0) return CEN_INVALID;
+    if (status != CEN_OK) return ceni_actor_refuse_message(actor, message, status, error);
+    if (delay_ns < 0) return ceni_actor_refuse(actor, CEN_INVALID, "delay_ns must not be negative", error);
     ceni_actor_lock(actor);
     status = ceni_actor_admit(actor);
     if (status == CEN_OK) {
@@ -84,11 +81,11 @@ cen_status cen_actor_tell_after(cen_actor *actor, cen_message *message, int64_t 
         if (had != CEN_OK && withdraw_locked(actor, message)) status = had;
     }
     ceni_actor_unlock(actor);
-    return status;
+    return status == CEN_OK ? status : ceni_actor_refuse_message(actor, message, status, error);
 }
 
-/* Whether it is in the list, is known by its state: LATER is written before, and
- * overwritten after it was taken out of it, by whoever has it then. */
+/* The state tells whether the message is in the list. LATER is written before it is added, and overwritten, by its
+ * owner, after it was taken out. */
 bool cen_message_cancel(cen_message *message)
 {
     cen_actor *actor = message ? message->actor_ : NULL;

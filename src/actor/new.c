@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making an actor, and looking at it. */
+/* Creating an actor, its statistics and its description. */
 #include "actor/internal.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -22,7 +22,7 @@ static cen_status check_options(const cen_actor_options *given, cen_actor_option
     if (cen_time_is_tiny(o->slow_ns))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_actor_new: options.slow_ns " CEN_TIME_IS_TINY,
                               (long long)o->slow_ns);
-    if (o->slow_ns < 0) return refuse(error, "options.slow_ns is negative");
+    if (o->slow_ns < 0) return refuse(error, "options.slow_ns must not be negative");
     if (o->slow && o->slow_ns == 0) return refuse(error, "options.slow needs options.slow_ns");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
@@ -107,7 +107,7 @@ cen_status cen_actor_new(const cen_actor_options *options, cen_actor **out, cen_
     cen_runtime *runtime;
     status = ceni_runtime_join(o->runtime, &runtime);
     if (status != CEN_OK)
-        return ceni_error_set(error, status, 0, "cen_actor_new: no runtime: %s", cen_status_text(status));
+        return ceni_error_set(error, status, 0, "cen_actor_new: cannot use the runtime: %s", cen_status_text(status));
     cen_actor *actor = ceni_alloc(o->allocator, sizeof *actor, _Alignof(cen_actor));
     if (!actor) goto undo_join;
     actor->runtime = runtime;
@@ -118,7 +118,7 @@ cen_status cen_actor_new(const cen_actor_options *options, cen_actor **out, cen_
 
 undo_join:
     ceni_runtime_leave(runtime);
-    return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_actor_new: there is no memory for it");
+    return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_actor_new: out of memory");
 }
 
 cen_status cen_actor_stats_get(const cen_actor *actor, cen_actor_stats *out)
@@ -133,7 +133,7 @@ cen_status cen_actor_stats_get(const cen_actor *actor, cen_actor_stats *out)
         .handled = read_count(&actor->handled),
         .dropped = read_count(&actor->dropped_count),
         .slow = read_count(&actor->slow_count),
-        /* for whoever looks; carries nothing */
+        /* for statistics; carries nothing */
         .is_running = ceni_load_relaxed(&((cen_actor *)(uintptr_t)actor)->running),
         .is_stopped = (gate & CENI_GATE_CLOSED) != 0,
     };

@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of an actor.
+ * Stopping and freeing an actor.
  *
- *     open ──stop──▶ closed ──the stop comes to the front──▶ stop_seen ──the count is 0──▶ over ──free──▶ gone
+ *     open ──stop──▶ closed ──the stop reaches the front──▶ stop_seen ──the count is 0──▶ over ──free──▶ gone
  *
- * Stop closes the gate, mails what was told for later, and then goes through the
- * mailbox itself, as a job. A sender that was let in before may push after it; so
- * the turn that has seen the stop looks at the count after each message, and
- * whoever takes the last one out, or the stop itself, finds it 0 (A3 in actor.c).
+ * Stop closes the gate, mails the delayed messages, and then goes through the mailbox itself, as a job. A sender that
+ * was admitted before may push after it. So the turn that has seen the stop checks the count after each message, and
+ * after the last one, or after the stop itself, finds it 0 (A3 in actor.c).
  *
  * Invariants
- *  S1 `over` is written once, in a turn, with the count at 0 and the gate closed:
- *     no message is in the mailbox, none is on its way, none will come.
- *  S2 The future is told by that turn after it has given the turn up: after it
- *     rested, or has posted the next, for jobs. So whoever is told can free
- *     the actor, if it posts no jobs to it, without being refused.
- *  S3 stop_future is taken out under the mutex, by the turn or by a cancel: one of them.
+ *  S1 `over` is written once, in a turn, with the count at 0 and the gate closed: no message is in the mailbox, none is
+ *     on its way, none will come.
+ *  S2 That turn completes the future after it was given up: after it rested, or has posted the next turn, for jobs. So
+ *     the future's consumer can free the actor without getting BUSY, if no jobs are posted to it.
+ *  S3 stop_future is taken out under the mutex, by the turn or by a cancel: by one of them.
  *
  * Order table
  * [S1] free | load of head | acquire | A3 in actor.c | all that turns have written | the memory goes while a turn still writes
- * [S2] stop | or on gate   | seq_cst | A4 A5 in actor.c | that nobody is let in any more | nothing alone: all changes are read-modify-writes; the push that follows carries it to the turn
+ * [S2] stop | or on gate   | seq_cst | A4 A5 in actor.c | that no message is admitted from here on | nothing alone: all changes are read-modify-writes; the push that follows carries it to the turn
  *
  * Tested by tests/unit/actor/stop_test.c, tests/explore/actor_test.c.
  */
 #include "actor/internal.h"
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/plant.h"
 #include "record/events.h"
 #include "sync/future.h"
@@ -39,7 +38,7 @@ void ceni_actor_note_stop(cen_job *job)
 
 void ceni_actor_is_over(cen_actor *actor, cen_future **out)
 {
-    /* what was counted before the stop came with it; carries nothing */
+    /* ordered by the stop's way through the mailbox; carries nothing */
     uint64_t gate = ceni_load_relaxed(&actor->gate);
     if (ceni_load_relaxed(&actor->over) || (gate & CENI_GATE_COUNT)) return; /* its own; carries nothing */
     ceni_store_relaxed(&actor->over, true);                                  /* passed on by head; carries nothing */
@@ -75,21 +74,34 @@ static cen_status close_gate_locked(cen_actor *actor, cen_stop how, cen_future *
     return CEN_OK;
 }
 
-cen_status cen_actor_stop(cen_actor *actor, cen_stop how, cen_future *future)
+static cen_status refuse_second(const cen_actor *actor, cen_status status, cen_error *error)
 {
-    if (!actor || (how != CEN_STOP_DRAIN && how != CEN_STOP_DROP)) return CEN_INVALID;
-    if (!ceni_fork_is(actor->epoch)) return CEN_FORKED;
-    if (future && !ceni_future_is_fresh(future)) return CEN_MISUSE;
+    if (status == CEN_OK) return status;
+    const char *text = status == CEN_MISUSE ? "a second stop takes no future; use the future of the first stop"
+                                            : "it has already been stopped";
+    return ceni_actor_refuse(actor, status, text, error);
+}
+
+cen_status cen_actor_stop(cen_actor *actor, cen_stop how, cen_future *future, cen_error *error)
+{
+    if (!actor) return ceni_error_set(error, CEN_INVALID, 0, "the actor is NULL");
+    if (how != CEN_STOP_DRAIN && how != CEN_STOP_DROP)
+        return ceni_actor_refuse(actor, CEN_INVALID, "how must be CEN_STOP_DRAIN or CEN_STOP_DROP", error);
+    if (!ceni_fork_is(actor->epoch))
+        return ceni_actor_refuse(actor, CEN_FORKED, "it belongs to the parent process", error);
+    if (future && !ceni_future_is_fresh(future))
+        return ceni_actor_refuse(actor, CEN_MISUSE,
+                                 "the future has been used before; cen_future_init makes it ready again", error);
     ceni_actor_lock(actor);
     bool first = !(ceni_load_relaxed(&actor->gate) & CENI_GATE_CLOSED); /* set under the mutex; carries nothing */
     cen_status status = close_gate_locked(actor, how, future);
     cen_job *later = first ? ceni_later_take_all_locked(actor) : NULL;
     ceni_actor_unlock(actor);
-    if (!first) return status;
-    const char *drains = "It handles what was sent, and then no more.",
-               *drops = "It drops what was sent and is not being handled.";
+    if (!first) return refuse_second(actor, status, error);
+    const char *drains = "stopping; messages sent before are handled",
+               *drops = "stopping; messages not being handled are dropped";
     ceni_event_tell(CEN_LEVEL_DETAIL, CEN_EVENT_STOPPED, &actor->entry, 0, how == CEN_STOP_DROP ? drops : drains);
-    /* Each is counted: it is not over before the last is there, and the stop. */
+    /* Each is counted, so the actor is not over before the last of them and the stop were taken out. */
     for (cen_job *next; later; later = next) {
         next = later->next;
         ceni_actor_mail(actor, CENI_MESSAGE_OF_JOB(later));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The watchdog: one alarm per actor, that looks at what is being handled.
+ * The watchdog: one alarm per actor that checks the message or job that is being handled.
  *
- *     turn:  begins n ▶ [armed? else arms] ▶ ends n, and reports it if nobody has and it was slow
+ *     turn:  begins n ▶ [armed? else arms] ▶ ends n, and reports it if it was slow and is not reported yet
  *     alarm: n is slow ▶ reports it, lies down
  *            n is not slow yet ▶ is set again for when it would be
  *            nothing is handled, or it has been reported ▶ lies down
@@ -10,26 +10,24 @@
  *     watch = number << 2 | NOTHING, HANDLING or REPORTED
  *
  * Invariants
- *  W1 A message is reported by whoever moves its HANDLING to REPORTED, or takes
- *     HANDLING away: once.
- *  W2 `began` and `doing` are written while nothing is being handled. So if the move
- *     of W1 succeeds, what was read before it was of that message.
- *  W3 While something is HANDLING, the alarm is armed, or its beginner is about to
- *     arm it: the one who lies down writes `armed` and then looks, the beginner
- *     writes `watch` and then looks, all in one order.
- *  W4 The alarm's call touches the actor until it writes 0 to in_watch, which it
- *     wrote before `armed` could become 0. Free waits for both.
+ *  W1 A message is reported once: by the alarm if it moves HANDLING to REPORTED, or by the turn if it takes HANDLING
+ *     away.
+ *  W2 `began` and `doing` are written while nothing is being handled. So if the move of W1 succeeds, the values read
+ *     before it belong to that message.
+ *  W3 While a message is HANDLING, the alarm is armed, or the turn is about to arm it. An alarm that lies down writes
+ *     `armed` and then reads `watch`. The turn writes `watch` and then reads `armed`. All four are in one order.
+ *  W4 The alarm's call touches the actor until it writes 0 to in_watch. It set in_watch before `armed` could become 0.
+ *     Free waits for both.
  *
- * The naive watchdog sets an alarm before each message and unsets it after: two
- * times the runtime's lock for each. Here a busy actor has its alarm moved once in slow_ns,
- * and a message costs two metrics of the clock.
+ * The naive watchdog sets an alarm before each message and unsets it after: each takes the runtime's lock. Here a busy
+ * actor's alarm moves once in slow_ns, and a message costs two readings of the clock.
  *
  * Order table
- * [W1] begin      | store of watch    | seq_cst | W3 W4 W6 | began and doing; that it is there, before the look at armed | nobody watches it
- * [W2] begin, lie down | load of armed, cas of armed | seq_cst | W5 | that somebody watches | nobody does, or two set the alarm
- * [W3] alarm, look | load of watch    | seq_cst | W1 W5 | began and doing; what has begun before it lay down | as W1
- * [W4] report     | cas of watch      | acq_rel | W1 W7 | began and doing have been read | the text names the next message
- * [W5] lie down, free | store of armed | seq_cst | W2 W3 | that nobody watches, before the look at watch | as W1
+ * [W1] begin      | store of watch    | seq_cst | W3 W4 W6 | began and doing; that a message is handled, before the look at armed | the message is not watched
+ * [W2] begin, lie down | load of armed, cas of armed | seq_cst | W5 | that the alarm is armed | it is not set, or set twice
+ * [W3] alarm, look | load of watch    | seq_cst | W1 W5 | began and doing; a message that began before the alarm lay down | as W1
+ * [W4] report     | cas of watch      | acq_rel | W1 W7 | that began and doing have been read | the text names the next message
+ * [W5] lie down, free | store of armed | seq_cst | W2 W3 | that the alarm is not armed, before the look at watch | as W1
  * [W6] end        | exchange of watch | acq_rel | W4 | whether it was reported | it is reported twice
  * [W7] alarm      | store of in_watch | release | W8 | that the call has ended | the actor is freed under it
  * [W8] free       | load of armed, load of in_watch | acquire | W5 W7 | the same | the same
@@ -61,8 +59,8 @@ static void report(cen_actor *actor, const char *message, int64_t ns, const char
 {
     char text[256];
     ceni_add_relaxed(&actor->slow_count, 1); /* a number; carries nothing */
-    snprintf(text, sizeof text, "actor \"%s\" %s handling %s for %lld.%03lld s, longer than %lld.%03lld s", actor->name,
-             is, message, (long long)(ns / 1000000000), (long long)(ns / 1000000 % 1000),
+    snprintf(text, sizeof text, "actor \"%s\": handling %s %s %lld.%03lld s (slow_ns = %lld.%03lld s)", actor->name,
+             message, is, (long long)(ns / 1000000000), (long long)(ns / 1000000 % 1000),
              (long long)(actor->slow_ns / 1000000000), (long long)(actor->slow_ns / 1000000 % 1000));
     ceni_event_tell(CEN_LEVEL_WARNING, CEN_EVENT_MESSAGE_SLOW, &actor->entry, ns, text);
     ceni_rank_expect_none("`slow` of an actor");
@@ -94,13 +92,13 @@ void ceni_watch_end(cen_actor *actor)
     if (actor->slow_ns == 0) return;
     uint64_t before = ceni_exchange_acq_rel(&actor->watch, actor->number << 2 | NOTHING); /* [W6] */
     if ((before & KIND) != HANDLING) return;
-    int64_t ns = now_of(actor) - ceni_load_relaxed(&actor->began);                       /* its own; carries nothing */
-    if (ns > actor->slow_ns) report(actor, ceni_load_relaxed(&actor->doing), ns, "was"); /* its own; carries nothing */
+    int64_t ns = now_of(actor) - ceni_load_relaxed(&actor->began);                        /* its own; carries nothing */
+    if (ns > actor->slow_ns) report(actor, ceni_load_relaxed(&actor->doing), ns, "took"); /* its own; carries nothing */
 }
 
-/* ---- The alarm's ------------------------------------------------------------------------ */
+/* ---- The alarm's side--------------------------------------------------------------------- */
 
-/* Looks at what is being handled; false: there is nothing to wait for. */
+/* Check the message that is being handled. False: there is nothing to wait for. */
 static bool look(cen_actor *actor)
 {
     uint64_t watch = ceni_load_seq_cst(&actor->watch); /* [W3] */
@@ -112,7 +110,7 @@ static bool look(cen_actor *actor)
         return true;
     }
     if (ceni_cas_acq_rel(&actor->watch, &watch, (watch & ~(uint64_t)KIND) | REPORTED)) /* [W4] */
-        report(actor, doing, now - began, "has been");
+        report(actor, doing, now - began, "has taken");
     return false;
 }
 
@@ -120,7 +118,8 @@ bool ceni_watch_look(cen_actor *actor, const char **doing, int64_t *ns)
 {
     uint64_t watch = ceni_load_seq_cst(&actor->watch); /* [W3] */
     if ((watch & KIND) == NOTHING) return false;
-    /* Of the same, if the next look says so (W2), or just possibly of the one after it, whose name stays as well. */
+    /* They belong to that message if the next look finds the same number (W2). In a rare race they belong to the next
+     * message, whose name is valid as well. */
     int64_t began = ceni_load_relaxed(&actor->began);                        /* carries nothing */
     const char *name = ceni_load_relaxed(&actor->doing);                     /* likewise; carries nothing */
     bool same = (ceni_load_seq_cst(&actor->watch) | KIND) == (watch | KIND); /* [W3] */
@@ -129,7 +128,7 @@ bool ceni_watch_look(cen_actor *actor, const char **doing, int64_t *ns)
     return same;
 }
 
-/* True: nobody watches any more. False: something has begun, and it is this one's to watch. */
+/* Disarm the alarm. False: a message has begun meanwhile, and this call has armed the alarm again and must watch it. */
 static bool lie_down(cen_actor *actor)
 {
     ceni_store_seq_cst(&actor->armed, 0u); /* [W5] */
@@ -146,7 +145,7 @@ void ceni_watch_due(ceni_alarm *alarm)
     ceni_store_release(&actor->in_watch, (uint64_t)0); /* [W7] */
 }
 
-/* Nothing is being handled any more, so the alarm lies down when it is called, if it cannot be unset. */
+/* No message is being handled at this point, so an alarm that cannot be unset lies down when it is called. */
 bool ceni_watch_fini(cen_actor *actor)
 {
     ceni_backoff backoff = {0};

@@ -8,8 +8,8 @@
 #include "base/fault.h"
 
 #ifdef CENI_WATCHED
-/* The controlled scheduler has an allocator of its own, which gives the same
- * addresses in every run and notices a touch of what was freed. */
+/* The controlled scheduler has its own allocator. It returns the same addresses in every run and detects accesses to
+ * freed memory. */
 void *ceni_watch_alloc(size_t size, size_t align);
 void ceni_watch_free(void *memory, size_t size);
 #define system_alloc(size, align) ceni_watch_alloc(size, align)
@@ -24,9 +24,9 @@ static void *system_alloc(size_t size, size_t align)
 #define system_free(memory, size) free(memory)
 #endif
 
-/* The program's allocator is called with no lock held (allocator.h). In the tests' builds each call is checked, those of the
- * process-wide allocator too: what a test makes with that, a program makes with its own. Base knows no locks; port/rank.c has
- * the check. */
+/* The program's allocator is called with no lock held (allocator.h). Test builds check that at each call, also for
+ * the process-wide allocator: a pool that a test creates with the process-wide allocator may get the program's
+ * allocator elsewhere. This room knows no locks; port/rank.c has the check. */
 #ifdef CENI_PLANTS
 void ceni_rank_expect_none(const char *where);
 #define expect_no_lock(where) ceni_rank_expect_none(where)
@@ -77,7 +77,8 @@ void ceni_free_sparse(const cen_allocator *from, void *memory, size_t size, size
     ceni_free(from, memory, size, align);
 }
 #else
-/* calloc leaves fresh pages as the system gave them. Where its block begins stands before the aligned part. */
+/* calloc does not touch fresh pages, which the system has zeroed already. The word before the aligned part has the
+ * start of calloc's block. */
 void *ceni_alloc_sparse(const cen_allocator *from, size_t size, size_t align)
 {
     if (from) return ceni_alloc(from, size, align);

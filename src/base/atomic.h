@@ -2,17 +2,16 @@
 /*
  * Every atomic operation of the project, with its memory order in its name.
  *
- * No other file but fault.c uses <stdatomic.h> operations or memory_order_*. That gives
- * the reader one vocabulary, and gives the tests one place to stand: compiled
- * with CENI_WATCHED, each operation first asks the controlled scheduler of
- * port/fake who may run, and is carried out in its memory model. The sources
- * that use the operations are the same in both builds.
+ * No other file except fault.c uses operations of <stdatomic.h> or memory_order_*. So there is one vocabulary for the
+ * reader, and one place where tests can intervene. Compiled with CENI_WATCHED, each operation first asks the
+ * controlled scheduler of port/fake which thread runs next, and is carried out in the scheduler's memory model. The
+ * sources that use the operations are the same in both builds.
  *
  * An operation that orders anything carries a tag such as [R3] in a comment
  * on its line; the order table at the top of the file has the row.
  *
- * There is no stand-alone fence: ThreadSanitizer does not model it, and an
- * order belongs to the operation that needs it.
+ * There is no stand-alone fence: ThreadSanitizer does not model fences, and an order belongs to the operation that
+ * needs it.
  */
 #ifndef CENI_BASE_ATOMIC_H
 #define CENI_BASE_ATOMIC_H
@@ -25,17 +24,16 @@
 /* Two lines, because adjacent-line prefetch makes pairs of lines travel together. */
 #define CENI_CACHE_LINE 128
 
-/* A setting: something that is read by itself and may be a little out of date,
- * because what depends on it is decided under a lock or by another operation: a
- * limit, a choice, or a pointer or an epoch that was published once, whence
- * acquire. In the watched build, too, it is no point where another thread may
- * come: there would be one in every call, and what is looked for is elsewhere. */
+/* A setting: a limit, a choice, or a pointer or epoch that is published once. It is read on its own and may be
+ * slightly out of date, because whatever depends on it is decided under a lock or by another operation. The load is
+ * an acquire for the sake of published pointers. In the watched build a setting is not a scheduling point: every call
+ * would have one, and the races that tests look for are elsewhere. */
 #define ceni_setting(p) atomic_load_explicit((p), memory_order_acquire)
 #define ceni_setting_put(p, v) atomic_store_explicit((p), (v), memory_order_release)
 
-/* The line will be written here soon: let it come as one's own while something else is done. Without the option for it
- * gcc makes a prefetch of the other kind of this, by which the line comes to be shared, and the write has to ask for it once
- * more. Every x86-64 takes the instruction, for nothing at worst. */
+/* Prefetch a cache line that this thread will write soon, in exclusive state. Without a compiler option for it, gcc
+ * compiles __builtin_prefetch(p, 1) to a prefetch in shared state, and the write has to request the line a second
+ * time. Every x86-64 executes PREFETCHW, at worst as a no-op. */
 #if defined(__x86_64__)
 #define ceni_fetch_to_write(p) __asm__ __volatile__("prefetchw %0" ::"m"(*(const char *)(p)))
 #else
@@ -65,9 +63,8 @@
 #define ceni_or_seq_cst(p, v) atomic_fetch_or_explicit((p), (v), memory_order_seq_cst)
 #define ceni_and_seq_cst(p, v) atomic_fetch_and_explicit((p), (v), memory_order_seq_cst)
 
-/* Compare and swap: true if *p held *expected and now holds v; otherwise
- * *expected is what was found, read with the order of a relaxed load (acquire
- * for the orders that acquire). */
+/* Compare and swap: returns true if *p was *expected and is v after the call. Otherwise *expected is the value found
+ * in *p, read with the order of a relaxed load (acquire for the orders that acquire, seq_cst for seq_cst). */
 #define ceni_cas_relaxed(p, expected, v) \
     atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_relaxed, memory_order_relaxed)
 #define ceni_cas_acquire(p, expected, v) \
@@ -79,7 +76,7 @@
 #define ceni_cas_seq_cst(p, expected, v) \
     atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_seq_cst, memory_order_seq_cst)
 
-/* Tells the processor that this thread polls for somebody else's step. */
+/* Tell the processor that this thread spins until another thread has made a step. */
 #if defined(__x86_64__) || defined(__i386__)
 #define ceni_pause() __builtin_ia32_pause()
 #elif defined(__aarch64__)

@@ -2,9 +2,9 @@
 /*
  * The operations of atomic.h as calls to the controlled scheduler.
  *
- * Each call tells the scheduler what is about to happen, to which address, and
- * where in the source, for the story it prints. Values travel as 64 bits; the
- * comma in CENI_VALUE_ strips the _Atomic qualifier from the type.
+ * Each call tells the scheduler the operation, its address and its place in the source, for the story that the
+ * scheduler prints. Values are passed as 64 bits. The comma in CENI_VALUE_ strips the _Atomic qualifier from the
+ * type.
  *
  * Included by atomic.h only. port/fake implements the functions.
  */
@@ -45,14 +45,14 @@ uint64_t ceni_watch_rmw(const ceni_site *site, volatile void *object, size_t siz
 bool ceni_watch_cas(const ceni_site *site, volatile void *object, size_t size, uint64_t *expected, uint64_t value);
 void ceni_watch_pause(const char *file, int line);
 
-/* A copy of plain bytes that others may be claiming, publishing or freeing: a
- * point of its own, so that a copy on the wrong side of a publication shows. */
+/* A copy of plain bytes that other threads may be claiming, publishing or freeing. The copy is a scheduling point, so
+ * that a copy on the wrong side of a publication is detected. */
 void ceni_watch_copy(void *to, const void *from, size_t size);
 
 #define CENI_VALUE_(p) __typeof__(((void)0, *(p)))
 
-/* The address of a description of this place; its scope ends here, so that
- * one operation may stand in the argument of another. */
+/* The address of a static description of this place. Its scope is the expression, so that one operation may be an
+ * argument of another. */
 #define CENI_SITE_(op, order, p) \
     (__extension__({ \
         static const ceni_site site_ = {__FILE__, __LINE__, CENI_OP_##op, CENI_##order, #p}; \

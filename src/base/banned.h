@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that the library does without: using one does not compile.
+ * Unsafe libc calls that the library does not use: a call of one does not compile.
  *
- * The build puts this file before every source of the library, so that nobody
- * has to remember it. The headers that declare the names come first, because
- * after the pragma even a declaration is an error.
+ * The build includes this file before every source of the library. The headers that declare the names are included
+ * first, because after the pragma even a declaration is an error.
  */
 #ifndef CENI_BASE_BANNED_H
 #define CENI_BASE_BANNED_H
@@ -15,19 +14,19 @@
 #include <string.h>
 #include <time.h>
 
-/* What the system makes a macro cannot be poisoned while it is one. */
+/* A name that the system defines as a macro cannot be poisoned. */
 #undef alloca
 #undef sprintf
 #undef vsprintf
 
-/* They write without knowing how much room there is, or leave text without
- * its end: use snprintf, or memcpy with a length. */
+/* They do not know the size of the buffer, or may leave a string unterminated: use snprintf, or memcpy with a length.
+ * */
 #pragma GCC poison strcpy strcat sprintf vsprintf gets strncpy strncat stpcpy
 
-/* They keep their answer in memory that all threads share. */
+/* They keep their result or their state in memory that all threads share. */
 #pragma GCC poison strtok asctime ctime gmtime localtime strerror rand srand
 
-/* They cannot say that the text was no number, or that the stack is at its end. */
+/* They cannot report that the text is not a number, or that the stack is full. */
 #pragma GCC poison atoi atol atoll atof alloca
 
 #endif

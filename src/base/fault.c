@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-/* Plain stdatomic on purpose: asking must not be a scheduling point. */
+/* Plain stdatomic on purpose: a fault point must not be a scheduling point. */
 static atomic_uint armed_mask;
 static atomic_uint questions_left;
 static atomic_bool fired;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fail the Nth: every allocation and every call of the seam that the system may
- * refuse asks ceni_fault() first, and a test can make the Nth such question answer
- * "fail". In builds without CENI_PLANTS the question costs nothing: it is the
- * constant false.
+ * Fault injection, "fail the Nth": every allocation, and every call of port/ that the system may refuse, asks
+ * ceni_fault() first. A test can make the Nth such question return true, and the call then fails. In builds without
+ * CENI_PLANTS ceni_fault() is the constant false and costs nothing.
  *
- * A sweep runs an operation with n = 1, 2, ... until ceni_fault_disarm()
- * says false, that is, until the operation needed fewer than n of them.
+ * A sweep runs an operation with n = 1, 2, ... until ceni_fault_disarm() returns false, that is, until the operation
+ * needed fewer than n of these calls.
  */
 #ifndef CENI_BASE_FAULT_H
 #define CENI_BASE_FAULT_H
@@ -14,12 +13,12 @@
 #include <stdbool.h>
 
 typedef enum ceni_fault_kind {
-    CENI_FAULT_ALLOC = 1 << 0,  /* memory cannot be had */
+    CENI_FAULT_ALLOC = 1 << 0,  /* an allocation fails */
     CENI_FAULT_THREAD = 1 << 1, /* a thread cannot be started */
-    CENI_FAULT_WAIT = 1 << 2,   /* a futex wait returns at once, for no reason */
-    CENI_FAULT_FD = 1 << 3,     /* a descriptor cannot be made */
-    CENI_FAULT_MAP = 1 << 4,    /* a page cannot be mapped or marked */
-    CENI_FAULT_KEY = 1 << 5,    /* a thread-specific key cannot be made */
+    CENI_FAULT_WAIT = 1 << 2,   /* a futex wait returns at once, spuriously */
+    CENI_FAULT_FD = 1 << 3,     /* a descriptor cannot be created */
+    CENI_FAULT_MAP = 1 << 4,    /* a page cannot be mapped or protected */
+    CENI_FAULT_KEY = 1 << 5,    /* a thread-specific key cannot be created */
     CENI_FAULT_ANY = (1 << 6) - 1,
 } ceni_fault_kind;
 
@@ -27,10 +26,10 @@ typedef enum ceni_fault_kind {
 bool ceni_fault_asked(ceni_fault_kind kind);
 #define ceni_fault(kind) ceni_fault_asked(kind)
 
-/* From now on the nth question of a kind in the mask answers "fail", once. */
+/* Make the nth question of a kind in the mask, counted from now, return true, once. */
 void ceni_fault_arm(unsigned mask, unsigned nth);
 
-/* Stops failing; tells whether the fault armed last has been answered. */
+/* Disarm. Returns true if the fault that was armed last has happened. */
 bool ceni_fault_disarm(void);
 #else
 #define ceni_fault(kind) false

@@ -7,14 +7,12 @@
 
 /* ---- Mixing -------------------------------------------------------------- */
 
-/* Odd numbers without a pattern: the fractions of the square roots of 7 and
- * of 11. */
+/* Odd numbers without a pattern: the fractional parts of the square roots of 7 and 11. */
 #define FIRST_FACTOR UINT64_C(0xA54FF53A5F1D36F1)
 #define SECOND_FACTOR UINT64_C(0x510E527FADE682D1)
 
-/* Each step can be undone, so no two words are mixed into one. The shifts
- * bring high bits down, the products carry low bits up; after two rounds
- * every bit of the input changes about half of the output. */
+/* Each step is invertible, so different words stay different. The shifts bring high bits down, the products carry low
+ * bits up. After two rounds every bit of the input changes about half of the bits of the output. */
 static uint64_t mix(uint64_t x)
 {
     x ^= x >> 32;
@@ -32,8 +30,7 @@ uint64_t ceni_hash_word(uint64_t seed, uint64_t word)
 
 uint64_t ceni_hash_bytes(uint64_t seed, const void *bytes, size_t size)
 {
-    /* The size is mixed in first, so that a tail padded with zeros differs
-     * from one that has them. */
+    /* The size is mixed in first, so that a tail padded with zeros differs from a tail that contains zeros. */
     uint64_t hash = mix(seed ^ mix((uint64_t)size)), word;
     const unsigned char *at = bytes;
     for (; size >= sizeof word; size -= sizeof word, at += sizeof word) {
@@ -85,7 +82,7 @@ bool ceni_table_room_alloc(const ceni_table *table, ceni_table_room *room)
     return room->buckets != NULL;
 }
 
-/* What the table has now; the one inside it is nobody's to free. */
+/* The table's array of buckets; none if it uses the single bucket inside the table, which is not freed. */
 static ceni_table_room buckets_of(const ceni_table *table)
 {
     if (table->buckets == &table->only) return (ceni_table_room){.buckets = NULL};
@@ -128,7 +125,7 @@ void ceni_table_put(ceni_table *table, ceni_table_node *node, uint64_t hash)
     table->count++;
 }
 
-/* Failing is harmless, and is tried again by the next insertion. */
+/* A failure is harmless; the next insertion tries again. */
 void ceni_table_grow(ceni_table *table)
 {
     ceni_table_room room;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashing, and a hash table of the caller's own nodes.
+ * Hash functions, and an intrusive chained hash table: its nodes are part of the caller's structs.
  *
- * The hashes are for tables inside one process: they depend on the seed and
- * on the machine's byte order and are never written down. With a seed that
- * nobody outside knows, chosen keys cannot be made to collide cheaply; they
- * are no cryptographic hashes.
+ * The hashes are for tables inside one process. They depend on the seed and on the machine's byte order, and are
+ * never stored or sent. With a secret seed, an attacker cannot cheaply choose keys that collide. They are not
+ * cryptographic hashes.
  *
  *     struct entry { ceni_table_node node; int key; };
  *     ceni_table_init(&table, NULL);
@@ -13,7 +12,7 @@
  *     ceni_table_node *found = ceni_table_find(&table, hash, same_key, &key);
  *     struct entry *entry = CENI_TABLE_ENTRY(found, struct entry, node);
  *
- * Threads: the table belongs to whoever holds its lock.
+ * Threads: the table has no lock. The caller's lock protects it.
  */
 #ifndef CENI_BASE_HASH_H
 #define CENI_BASE_HASH_H
@@ -38,8 +37,8 @@ typedef struct ceni_table_node {
     uint64_t hash;
 } ceni_table_node;
 
-/* Holds any number of nodes without allocating at all, in one chain; the
- * array of buckets is for speed. Must not be moved while it holds nodes. */
+/* Works without any allocation, with all nodes in one chain; the array of buckets is for speed. Must not be moved
+ * while it contains nodes. */
 typedef struct ceni_table {
     ceni_table_node **buckets; /* &only until the first growth */
     size_t mask;               /* the number of buckets, a power of two, minus one */
@@ -52,42 +51,42 @@ typedef struct ceni_table {
 
 void ceni_table_init(ceni_table *table, const cen_allocator *allocator);
 
-/* Gives the buckets back and forgets the nodes without touching them. */
+/* Free the buckets and forget the nodes without touching them. */
 void ceni_table_fini(ceni_table *table);
 
-/* Puts in a node that is in no table; equal keys are the caller's affair.
- * Cannot fail: when the buckets cannot grow, the chains do. */
+/* Insert a node that is in no table. Does not check for equal keys. Cannot fail: if there is no memory for more
+ * buckets, the chains become longer. */
 void ceni_table_insert(ceni_table *table, ceni_table_node *node, uint64_t hash);
 
-/* More buckets, if one node more needs them and there is memory. */
+/* Grow the array of buckets if one more node needs that and there is memory. */
 void ceni_table_grow(ceni_table *table);
 
-/* Puts in a node and never allocates: the chains grow. For a table under a lock. */
+/* Insert a node without allocating; the chains may become longer. For a table under a lock. */
 void ceni_table_put(ceni_table *table, ceni_table_node *node, uint64_t hash);
 
-/* More buckets, in steps, for a table that is under a lock: `for`, `use` and `take` under it, `alloc` and `free` without it.
- * `for` says how many buckets `count` nodes need; count is 0 if the table has enough. `use` moves the nodes if the array is
- * still larger than the table's, and leaves in *room the array to be freed. `take` empties the table, as fini does, and leaves
- * its buckets to be freed. */
+/* Grow the array of buckets in steps, for a table under a lock: call `for`, `use` and `take` with the lock held,
+ * `alloc` and `free` without it. `for` computes how many buckets `count` nodes need; count is 0 if the table has
+ * enough. `use` moves the nodes if the new array is still larger than the table's, and leaves in *room the array to
+ * free. `take` empties the table, as fini does, and leaves in *out its buckets to free. */
 typedef struct ceni_table_room {
     ceni_table_node **buckets;
     size_t count;
 } ceni_table_room;
 void ceni_table_room_for(const ceni_table *table, size_t count, ceni_table_room *out);
-bool ceni_table_room_alloc(const ceni_table *table, ceni_table_room *room); /* false: none are needed, or no memory */
+bool ceni_table_room_alloc(const ceni_table *table, ceni_table_room *room); /* false: none needed, or no memory */
 void ceni_table_room_use(ceni_table *table, ceni_table_room *room);
 void ceni_table_room_take(ceni_table *table, ceni_table_room *out);
 void ceni_table_room_free(const ceni_table *table, ceni_table_room *room);
 
-/* The node with this hash of which `same` says that it has this key, or NULL. */
+/* Return the node with this hash for which `same` returns true with this key, or NULL. */
 ceni_table_node *ceni_table_find(const ceni_table *table, uint64_t hash,
                                  bool (*same)(const ceni_table_node *node, const void *key), const void *key);
 
-/* Takes out a node that is in the table; false, and nothing changed, if it is not. */
+/* Remove a node. Returns false and changes nothing if the node is not in the table. */
 bool ceni_table_remove(ceni_table *table, ceni_table_node *node);
 
-/* The node after `node` in no particular order, the first for NULL, NULL at
- * the end. Fetch it before removing `node`; do not insert in between. */
+/* Iterate in no particular order: return the node after `node`, the first for NULL, NULL at the end. To remove
+ * `node`, fetch the next one before. Do not insert during an iteration. */
 ceni_table_node *ceni_table_next(const ceni_table *table, const ceni_table_node *node);
 
 CENI_SPI_END

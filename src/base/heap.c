@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heap is an array in which nodes[i] is no later than nodes[2i + 1] and
- * nodes[2i + 2]. A node that may stand wrongly is carried up or down by
- * moving the others over it, and is written once, where it comes to rest.
+ * The heap is an array in which the key of nodes[i] is not greater than those of nodes[2i + 1] and nodes[2i + 2]. A
+ * node that may be out of place is carried up or down: each node on its path moves by one step, and the node itself
+ * is written once, at its final place.
  */
 #include "base/heap.h"
 
@@ -99,7 +99,7 @@ static void carry_down(ceni_heap *heap, size_t index, ceni_heap_node *node)
     put(heap, index, node);
 }
 
-/* Finds the node its place, starting from `index`, which is free. */
+/* Put the node in its place, starting from `index`, which is free. */
 static void settle(ceni_heap *heap, size_t index, ceni_heap_node *node)
 {
     if (index > 0 && node->key < heap->nodes[(index - 1) / 2]->key) carry_up(heap, index, node);

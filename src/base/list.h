@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An intrusive doubly linked list with a sentinel. Insertion and removal are
- * constant-time; an element that is in no list points at itself, so removing
- * it twice is harmless and ceni_list_linked() can be asked.
+ * An intrusive doubly linked list with a sentinel. Insertion and removal take constant time. An element that is in no
+ * list points at itself, so removing it twice is harmless, and ceni_list_linked() is always valid.
  *
  *     struct job { int n; ceni_list link; };
  *     struct job *first = CENI_LIST_ENTRY(ceni_list_first(&jobs), struct job, link);
  *
- * Threads: none of its business; the list belongs to whoever holds its lock.
+ * Threads: the list has no lock. The caller's lock protects it.
  */
 #ifndef CENI_BASE_LIST_H
 #define CENI_BASE_LIST_H

@@ -3,10 +3,9 @@
  * Planted bugs: known mistakes that a test can switch on, so that the tests
  * themselves are tested.
  *
- * In a build with CENI_PLANTS the environment variable CENOTE_PLANT names the
- * one to switch on. In every other build ceni_planted() is the constant false
- * and the mistake is not in the binary. tests/planted lists, for each, the
- * named test that must fail when it is on and pass when it is off.
+ * In a build with CENI_PLANTS the environment variable CENOTE_PLANT names the bug to switch on. In every other build
+ * ceni_planted() is the constant false, and the bug is not in the binary. For each bug, tests/planted names the test
+ * that must fail with the bug and pass without it.
  */
 #ifndef CENI_BASE_PLANT_H
 #define CENI_BASE_PLANT_H
@@ -76,6 +75,7 @@
     X(late_failure_counted_twice, "an opening that was told as overdue and then fails feeds the gate again") \
     X(overdue_not_told, "an opening that takes too long is not told to the gate") \
     X(opens_for_nobody, "a helper opens an object although nobody wants one any more") \
+    X(round_forgets_wish, "a round of the housekeeper drops the opening that a try asked for") \
     X(failed_open_keeps_its_count, "an opening that failed still counts as one under way") \
     X(full_server_is_pressed, "a server that is full is asked for more as often as one that was away") \
     X(hanging_probe_keeps_others, "an opening that hangs keeps all others from being tried until it is given up") \
@@ -424,7 +424,7 @@ typedef enum ceni_plant {
 extern ceni_plant ceni_plant_chosen;
 #define ceni_planted(name) (__builtin_expect(ceni_plant_chosen == CENI_PLANT_##name, 0))
 
-/* Chooses by name; false if there is no such bug. Before any thread starts. */
+/* Choose a bug by name. Returns false if there is none of this name. Call it before any thread starts. */
 bool ceni_plant_choose(const char *name);
 #else
 #define ceni_planted(name) false

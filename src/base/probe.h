@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes: places in the library where a tracer may look in, such as bpftrace,
- * perf or gdb, without anything having been prepared for it.
+ * Static tracepoints (USDT probes): places in the library that a tracer such as bpftrace, perf or gdb can attach to
+ * at any time.
  *
  *     CENI_PROBE2(shed, pool->name, waiters);      seen as usdt:libcenote.so:cenote:shed
  *
- * Where there is <sys/sdt.h> a probe is one instruction that does nothing, and a
- * note in the library that says where it is and where its arguments are; so it
- * stands in slow paths only, and its arguments are at hand: a number or a pointer,
- * nothing that would have to be computed. Where there is none, it is nothing.
- * docs/probes.md lists them, and tests/probes compares the list with the library.
+ * With <sys/sdt.h> a probe is one nop instruction, and a note in the library with its address and the places of its
+ * arguments. Without the header a probe is nothing. Probes are in slow paths only. Their arguments are numbers or
+ * pointers that the code has at hand: a probe computes nothing. docs/probes.md lists the probes, and tests/probes
+ * compares the list with the library.
  */
 #ifndef CENI_BASE_PROBE_H
 #define CENI_BASE_PROBE_H

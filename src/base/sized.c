@@ -2,13 +2,11 @@
 /*
  * Sized structs: reading and writing a caller's struct of another version.
  *
- * A naive read copies sizeof bytes of our own struct. A caller that was compiled
- * with an older header has fewer: the copy reads beyond them, and the write of a
- * stats struct overwrites whatever lies behind. Every access here is bounded by
- * the caller's `size`.
+ * A naive read copies as many bytes as this library's struct has. The struct of a caller that was compiled with an
+ * older header is smaller: the read goes beyond its end, and a write of a stats struct overwrites the memory behind
+ * it. Every access here is bounded by the caller's `size`.
  *
- * A `size` is read with memcpy, because the caller's struct has a type that is
- * not known here.
+ * `size` is read with memcpy, because the type of the caller's struct is not known here.
  */
 #include <cenote/sized.h>
 
@@ -46,19 +44,19 @@ cen_status cen_sized_check(const void *given, size_t known, const char *what, ce
     if (size < sizeof size || size > CEN_SIZED_MAX)
         return ceni_error_set(
             error, CEN_INVALID, 0,
-            "%s.size is %zu, not %zu to %d (%zu here); initialise it with its macro or with CEN_SIZED", what, size,
-            sizeof size, CEN_SIZED_MAX, known);
+            "%s.size must be %zu to %d (got %zu, the library has %zu); initialise it with its macro or with CEN_SIZED",
+            what, sizeof size, CEN_SIZED_MAX, size, known);
     size_t at = first_set(given, smaller(known, size), size);
     if (at < size && !ceni_planted(sized_ignores_the_tail))
         return ceni_error_set(
             error, CEN_INVALID, 0,
-            "%s has a field at offset %zu that this library does not know (size %zu, known %zu); leave it "
-            "zero or use a newer library",
-            what, at, size, known);
+            "%s sets an unknown field at offset %zu (size %zu, known %zu); leave it zero or use a newer library", what,
+            at, size, known);
     return CEN_OK;
 }
 
-/* A size that is no version's sizeof cuts a field. Half a pointer is worse than none: only whole words are read. */
+/* A size that is not the sizeof of any version may cut a field in two. Half a pointer is worse than none, so only
+ * whole words are read. */
 cen_status cen_sized_read(void *out, size_t known, const void *given, const char *what, cen_error *error)
 {
     cen_status status = cen_sized_check(given, known, what, error);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What our own libraries need of libcenote, beyond the public headers.
+ * The private interface of libcenote for the project's other libraries.
  *
- * Names between these two marks can be seen from outside libcenote; which of
- * them really are is listed, one by one, in src/cenote.map under a version that
- * carries the whole version number. A library of ours therefore only loads with the very
- * libcenote that it was built with, and nobody else has business there.
- * tools/check-symbols fails if one is listed that no library of ours needs.
+ * Names between these two marks are visible outside libcenote. src/cenote.map lists, one by one, those that are
+ * exported, under a version that contains the whole version number. So another library of the project loads only with
+ * the libcenote that it was built with, and no other program can rely on these names. tools/check-symbols fails if a
+ * listed name is not needed.
  *
- * Sources of the other libraries are compiled with CENI_OUTSIDE: what is an inline
- * touch of the library's own variables goes through an exported name there.
+ * Sources of the other libraries are compiled with CENI_OUTSIDE: an inline function that accesses a variable of
+ * libcenote calls an exported function there instead.
  */
 #ifndef CENI_BASE_SPI_H
 #define CENI_BASE_SPI_H

@@ -2,11 +2,10 @@
 /*
  * Process-wide variables of the library.
  *
- * A variable that outlives every object (a directory's head, say) is marked
- * CENI_STATIC. In the watched build such variables live in a section of their
- * own, which the controlled scheduler keeps before and restores after each
- * schedule, so that a schedule finds what the first one found. In every other
- * build the mark means nothing.
+ * A variable that outlives every object, such as the head of the directory, is marked CENI_STATIC. In the watched
+ * build these variables are in a section of their own. The controlled scheduler saves the section before the first
+ * schedule and restores it after each one, so that every schedule starts from the same values. In all other builds
+ * the mark means nothing.
  */
 #ifndef CENI_BASE_STATICS_H
 #define CENI_BASE_STATICS_H

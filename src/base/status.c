@@ -25,7 +25,7 @@ const char *cen_status_text(cen_status status)
     case CEN_##name: return sentence;
         CEN_STATUS_LIST(CEN_STATUS_TEXT_)
     }
-    return "this number is no status of cenote's";
+    return "unknown status";
 }
 
 const char *cen_cause_name(cen_cause cause)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Awaiting a future: on a worker, other tasks run meanwhile.
+ * Awaiting a future. On a worker, other tasks run meanwhile: it helps.
  *
- *     the future is a task's, and lies in this worker's own deque ▶ that one is run
- *     else the task becomes the future's consumer ▶ runs what it finds, or parks ▶ told, or too late ▶ lets go
+ *     the future is that of a task of this crew that has not begun ▶ this worker runs it
+ *     else the task becomes the future's consumer ▶ runs jobs, or parks ▶ told_ is set, or too late ▶ lets go
  *
- * The task that awaits is no owner meanwhile, and not watched: its records are put
- * away, and what is helped has its own. So helping never nests owners (K5 in task.c).
+ * The awaiting task is put away meanwhile: it is not the current holder, and the watchdog does not watch it. A helped
+ * task has records of its own. So helping never nests holders (K5 in step.c).
  *
  * Invariants
- *  H1 The consumer of the future is the task's own executor, whose record is in the task
- *     and not on the stack: if a helped task ends the thread, the record is still there
- *     to be let go of. While others run on top of a task, awaits_ is what it is the consumer of, or NULL.
- *  H2 When await returns nobody will touch the task's executor: the future was taken
- *     back from it, or has told it, and the teller has left the crew's mutex.
+ *  H1 The consumer of the future is the task's own executor. It is in the task and not on the stack, so it still exists
+ *     if a helped task ends the thread. While others run on top of a task, awaits_ is the future whose consumer it is,
+ *     or NULL.
+ *  H2 When await returns, no thread will touch the task's executor. Either let_go has removed it as the future's
+ *     consumer, or told_ is set and the thread that completed the future has left the crew's mutex.
  *  H3 A worker that awaits and has nothing to run is parked as any other, and may be called.
  *
  * Order table
- * [H1] let go | cas of the future's state | acq_rel | F1 in future.c | the result, if it is too late | a result half written is read
+ * [H1] let go | cas of the future's state | acq_rel | F1 in future.c | the result, if it is too late | a half-written result is read
  * [H2] told   | load of told_             | acquire | I6 in idle.c   | the result | likewise
  *
  * Tested by tests/unit/crew/await_test.c, tests/explore/crew_await_test.c.
@@ -30,25 +30,25 @@
 
 enum { DEFAULT_PATIENCE_S = 30, DEEPEST = 128, ROOM_FOR_A_STEP = 64 * 1024 };
 
-/* About ten microseconds: a result that comes sooner costs no sleep. */
+/* About 10 us: a result that arrives sooner costs no sleep. */
 #ifdef CENI_WATCHED
 enum { SPINS = 0 };
 #else
 enum { SPINS = 250 };
 #endif
 
-/* ---- Who helps ------------------------------------------------------------------------------- */
+/* ---- When to help ------------------------------------------------------------------------------ */
 
-/* Another task may run on top of the one that awaits. Not within an inline job: what others post inline would come
- * after it, and it may wait for just that. */
+/* True if another task may run on top of the awaiting one. Not within an inline job: inline jobs that are posted
+ * meanwhile run only after that one, and the awaiting task may wait for one of them. */
 static bool may_nest(const ceni_worker *worker)
 {
     if (!worker->task || worker->blocking > 0 || ceni_inline_is_open()) return false;
     return !ceni_holder_holds() || ceni_planted(crew_helps_with_a_lease);
 }
 
-/* There is an end to the stack, and a helped task may await too. So any other task is helped while less than half
- * of it is used, and the one that is awaited, which nobody else may ever run, while there is room for a step. */
+/* The stack is finite, and a helped task may await too. So other tasks are helped while less than half of the stack is
+ * used. The awaited task itself, which no other thread may ever run, is run while there is room for a step. */
 static size_t stack_left(const ceni_worker *worker)
 {
 #ifdef CENI_WATCHED
@@ -80,7 +80,7 @@ static cen_status just_wait(cen_future *future, cen_deadline deadline)
     return cen_future_wait(future, deadline);
 }
 
-/* ---- Putting the one that awaits away ---------------------------------------------------------- */
+/* ---- Putting the awaiting task away ------------------------------------------------------------ */
 
 static void put_away(ceni_worker *worker, cen_task *task)
 {
@@ -106,7 +106,8 @@ static bool is_told(cen_task *task)
     return ceni_load_acquire(&task->told_); /* [H2] */
 }
 
-/* True: it is done, and has told. False: it is pending, and the task is not its consumer any more. */
+/* Stop being the consumer. True: the future is done, and told_ is set. False: it is pending, and the task is no
+ * longer its consumer. */
 static bool let_go(cen_task *task)
 {
     cen_future *future = task->awaits_;
@@ -119,7 +120,7 @@ static bool let_go(cen_task *task)
     }
     ceni_backoff backoff = {0};
     while (!is_told(task) && !ceni_planted(crew_lets_go_early)) ceni_backoff_wait(&backoff);
-    ceni_core_lock(core); /* whoever told has left it */
+    ceni_core_lock(core); /* the thread that completed it has left */
     ceni_core_unlock(core);
     future->executor_ = NULL;
     return true;
@@ -132,7 +133,7 @@ void ceni_await_abandon(cen_task *task)
 
 /* ---- Awaiting ------------------------------------------------------------------------------------ */
 
-/* The one that is awaited itself, if it has not begun, wherever it lies: first where it was put. */
+/* Withdraw the awaited task itself, if it has not begun, from whatever queue has it. */
 static cen_job *own_child(ceni_worker *worker, cen_future *future)
 {
     if (future->withdraw_ != ceni_task_withdraw_future) return NULL;
@@ -142,7 +143,7 @@ static cen_job *own_child(ceni_worker *worker, cen_future *future)
     return ceni_task_withdraw_once(worker->core, child) ? &child->job_ : NULL;
 }
 
-/* False: too late. */
+/* False: the deadline has passed. */
 static bool help_until_told(ceni_worker *worker, cen_task *task, int64_t moment)
 {
     while (!is_told(task) && !worker->is_away) {
@@ -196,8 +197,8 @@ static cen_status help(ceni_worker *worker, cen_future *future, cen_deadline dea
     return status;
 }
 
-/* However deep it is: that much of the stack is the program's own choice, and if every thread that the crew may have
- * blocked for a child that nobody has begun, nobody would. True: it was run. */
+/* At any depth: how deeply tasks await one another is the program's choice. If all threads of the crew blocked for
+ * tasks that have not begun, none would begin them. True: it was run. */
 static bool run_child(ceni_worker *worker, cen_future *future)
 {
     cen_job *child = may_run_child(worker) ? own_child(worker, future) : NULL;

@@ -2,8 +2,8 @@
 /*
  * A function as a task, in memory that cenote allocates.
  *
- * The result's promise is in that memory too, so that whoever asked may cancel, and
- * free its future, at any time: the task does not know the future's address but by it.
+ * The result's promise is in that memory too, and the task reaches the caller's future only through the promise. So the
+ * caller may cancel and free its future at any time.
  *
  * Tested by tests/unit/crew/call_test.c.
  */
@@ -29,11 +29,11 @@ static cen_next run(cen_task *task)
     return cen_task_done(task, c->function(c->argument));
 }
 
-/* Inline, so on the thread that ended the task, which touches it no more. */
+/* Runs inline on the thread that ended the task. That thread does not touch the task afterwards. */
 static void ended(cen_future *future)
 {
     call *c = (call *)CENI_TASK_OF_FUTURE(future);
-    const cen_allocator *allocator = c->allocator; /* not by way of the crew: within an inline job this comes late */
+    const cen_allocator *allocator = c->allocator; /* not through the crew: within an inline job this runs late */
     if (c->has_result) {
         if (future->status == CEN_OK) cen_promise_complete(&c->result, future->value);
         else cen_promise_fail(&c->result, &c->error);
@@ -46,7 +46,8 @@ cen_status cen_crew_submit_function(cen_crew *crew, const char *name, void *(*fu
 {
     if (!crew || !function) return ceni_crew_refuse(crew, CEN_INVALID, "the function is NULL", error);
     if (result && !ceni_future_is_fresh(result))
-        return ceni_crew_refuse(crew, CEN_MISUSE, "the future of the result was used before", error);
+        return ceni_crew_refuse(crew, CEN_MISUSE,
+                                "the result's future was used before; cen_future_init makes it ready again", error);
     const cen_allocator *allocator = crew->options.allocator;
     call *c = ceni_alloc(allocator, sizeof *c, _Alignof(call));
     if (!c) return ceni_crew_refuse(crew, CEN_NO_MEMORY, "out of memory", error);

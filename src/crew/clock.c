@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a crew does at intervals: ticks, and the watchdog.
+ * The crew's periodic work: ticks and the watchdog.
  *
- * Each is one alarm of the runtime for the whole crew. A tick is counted, and those who
- * sleep are told; the others see the count between two steps. The watchdog reads
- * no clock in any step: it comes twice in the time that is too long, and
- * remembers of each worker which step it has seen, and since when.
+ * Each is one alarm of the runtime for the whole crew. A tick raises a count. Sleeping workers are woken for it, and
+ * the others read the count between two steps. No step reads a clock: the watchdog runs every slow_ns / 2, and records
+ * for each worker which step it saw and since when.
  *
  * Invariants
- *  C1 `alarms` counts those that are set or in their call. The call ends by setting it
- *     again, or, once the crew is over, by counting it down: its last touch.
- *  C2 A step is reported only if the watchdog has seen the same for slow_ns.
+ *  C1 `alarms` counts the alarms that are set or in their callback. The callback ends by setting the alarm again, or,
+ *     once the crew is over, by lowering `alarms`: its last touch.
+ *  C2 A step is reported only if the watchdog has seen the same step for slow_ns.
  *
  * Order table
- * [W2] begin, end of a step | store of watch | release | W3 | the name that belongs to it | the step before is blamed by name
+ * [W2] begin, end of a step | store of watch | release | W3 | the name of its task | the report names the task of the step before
  * [W3] watchdog, look       | load of watch  | acquire | W2 | likewise | likewise
  *
  * Tested by tests/unit/crew/tick_test.c, tests/unit/crew/watch_test.c.
@@ -41,7 +40,7 @@ uint64_t ceni_step_look(ceni_worker *worker, const char **name)
     uint64_t seen = ceni_load_acquire(&worker->watch); /* [W3] */
     if (!(seen & 1)) return 0;
     const char *named = ceni_load_relaxed(&worker->watch_name); /* W3 has brought it; carries nothing */
-    /* [W3]: it has ended just now, and the name may be another's */
+    /* [W3]: the step has ended meanwhile, and the name may be another task's */
     if (ceni_load_acquire(&worker->watch) != seen) return 0;
     *name = named ? named : "a task";
     return seen;
@@ -53,8 +52,8 @@ static void report(ceni_core *core, const ceni_worker *worker, const char *task,
 {
     const cen_crew_options *options = &core->crew->options;
     char text[256];
-    snprintf(text, sizeof text, "a step of %s has been running on thread \"%s\" of crew \"%s\" for more than %lld us",
-             task, worker->name, core->crew->name, (long long)(ns / 1000));
+    snprintf(text, sizeof text, "crew \"%s\": a step of %s has been running on thread \"%s\" for at least %lld us",
+             core->crew->name, task, worker->name, (long long)(ns / 1000));
     ceni_event_tell(CEN_LEVEL_WARNING, CEN_EVENT_STEP_SLOW, &core->crew->entry, ns, text);
     if (options->slow) options->slow(options->argument, text, task, worker->name, ns);
     else fprintf(stderr, "cenote: %s\n", text);
@@ -73,7 +72,7 @@ static void watch_one(ceni_core *core, ceni_worker *worker, int64_t now)
     int64_t ns = now - worker->watch_since;
     if (!runs || worker->watch_told || ns < core->crew->options.slow_ns) return;
     const char *name = ceni_load_relaxed(&worker->watch_name); /* W3 has brought it; carries nothing */
-    /* [W3]: it has ended just now, and the name may be another's */
+    /* [W3]: the step has ended meanwhile, and the name may be another task's */
     if (ceni_load_acquire(&worker->watch) != seen) return;
     worker->watch_told = !ceni_planted(crew_watch_tells_again);
     ceni_add_relaxed(&core->slow_count, 1); /* a number; carries nothing */
@@ -82,8 +81,9 @@ static void watch_one(ceni_core *core, ceni_worker *worker, int64_t now)
 
 /* ---- The alarms ------------------------------------------------------------------------------- */
 
-/* Sets it again, or this is the alarm's last touch of the crew. Under the mutex: whoever makes the crew over unsets what
- * is set by then, and would else wait for a whole interval for one that is set just after. */
+/* Set the alarm again, or, once the crew is over, lower `alarms`: the alarm's last touch of the crew. Under the mutex:
+ * the thread that sets `over` unsets the alarms that are set by then. It would wait a whole interval for one set after
+ * that. */
 static void again(ceni_core *core, ceni_alarm *alarm, int64_t interval)
 {
     ceni_core_lock(core);
@@ -123,7 +123,7 @@ static void tick_due(ceni_alarm *alarm)
 
 static void start(ceni_core *core, ceni_alarm *alarm, int64_t interval)
 {
-    core->alarms++; /* before the alarm is set; the crew is not known to anybody yet */
+    core->alarms++; /* before the alarm is set; no other thread knows the crew yet */
     ceni_alarm_set(core->runtime, alarm, ceni_runtime_now(core->runtime) + interval, NULL);
 }
 

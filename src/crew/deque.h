@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A worker's own queue: the worker puts in at one end and takes out at the
- * other; idle workers steal, and whoever cancels a task takes just that one.
+ * A worker's deque. The worker pushes at the tail and pops at the head. Idle workers steal from the head. A thread that
+ * cancels a task removes exactly that task.
  *
  *     cells:  . . . 5 6 - 8 9 . . .      "-": stolen, or cancelled
  *                   ▲head     ▲tail      both written by the owner only
  *
  * Invariants
- *  D1 A job is in one cell at most, and whoever exchanges it out has it. Head
- *     and tail only say where to look: nothing is decided by them.
- *  D2 Every cell whose number is not in [head, tail) is empty: the owner moves
- *     head only over cells that it has seen empty, and fills only at tail, if
- *     that is not a whole round ahead of head.
- *  D3 Both only grow, and a number is filled once. So a thief with an old head finds
- *     empty cells, or, a round later, a newer job, which it may have as well.
- *  D4 One who pushed, and then looks whether somebody sleeps, is seen by one who
- *     lies down, and then looks at tail; or sees it.
+ *  D1 A job is in at most one cell. The thread that exchanges it out of the cell owns it. head and tail only say where
+ *     to look; they decide nothing.
+ *  D2 Every cell whose number is not in [head, tail) is empty. The owner moves head only over cells that it has seen
+ *     empty. It fills only the cell at tail, and only if tail is less than a round ahead of head.
+ *  D3 Both only grow, and a number is filled once. So a thief with an old head finds empty cells, or, a round later, a
+ *     newer job, which it may take as well.
+ *  D4 A pusher moves tail and then looks for sleepers. A worker that parks is counted as asleep and then looks at tail.
+ *     So at least one of them sees the other.
  *
- * The naive deque decides by head and tail, and the owner and a thief meet
- * over the last one: it needs a fence on every pop, and nothing can be taken
- * from the middle, so a cancelled task stays until its turn comes.
+ * The naive deque decides by head and tail, and the owner and a thief compete for the last job. That needs a fence in
+ * every pop. Nothing can be removed from the middle, so a cancelled task stays until its turn comes.
  *
  * Order table
- * [D1] push   | store of the cell     | release | D3 | the job's bytes | a thief runs what is half written
- * [D2] push   | exchange of tail      | seq_cst | D4 and the idle word, I1 in internal.h | that there is something | both look away: the job waits while a worker sleeps
+ * [D1] push   | store of the cell     | release | D3 | the job's bytes | a thief runs a half-written job
+ * [D2] push   | exchange of tail      | seq_cst | D4 and the idle word, I1 in internal.h | that there is a job | pusher and sleeper miss each other: the job waits while a worker sleeps
  * [D3] take   | exchange, cas of the cell | acquire | D1 | the job's bytes | as D1
- * [D4] look   | load of tail          | seq_cst | D2 | that there is something, in cells before it | as D2
+ * [D4] look   | load of tail          | seq_cst | D2 | that there is a job, in cells before it | as D2
  *
  * Tested by tests/explore/crew_deque_test.c.
  */
@@ -41,7 +39,7 @@
 #include "base/plant.h"
 
 #ifdef CENI_WATCHED
-enum { CENI_DEQUE_CELLS = 4 }; /* so that a test comes round */
+enum { CENI_DEQUE_CELLS = 4 }; /* so that a test wraps around */
 #else
 enum { CENI_DEQUE_CELLS = 256 };
 #endif
@@ -57,10 +55,10 @@ static inline _Atomic(cen_job *) *ceni_deque_cell(ceni_deque *deque, uint32_t nu
     return &deque->cells[number % CENI_DEQUE_CELLS];
 }
 
-/* Takes what is in the cell, if anything is. */
+/* Take the cell's job. NULL: the cell is empty. */
 static inline cen_job *ceni_cell_take(_Atomic(cen_job *) *cell)
 {
-    cen_job *job = ceni_load_relaxed(cell); /* the exchange tells; carries nothing */
+    cen_job *job = ceni_load_relaxed(cell); /* a hint, the exchange decides; carries nothing */
     if (ceni_planted(deque_takes_twice)) {
         if (job) ceni_exchange_acquire(cell, (cen_job *)NULL); /* [D3] */
         return job;
@@ -68,7 +66,7 @@ static inline cen_job *ceni_cell_take(_Atomic(cen_job *) *cell)
     return job ? ceni_exchange_acquire(cell, (cen_job *)NULL) : NULL; /* [D3] */
 }
 
-/* Takes `job` if that is what is in the cell. */
+/* Take `job` if it is in this cell. */
 static inline bool ceni_cell_take_if(_Atomic(cen_job *) *cell, cen_job *job)
 {
     return ceni_load_relaxed(cell) == job &&
@@ -88,7 +86,7 @@ static inline uint32_t ceni_deque_next_cell(ceni_deque *deque)
     return ceni_load_relaxed(&deque->tail) % CENI_DEQUE_CELLS; /* its own word; carries nothing */
 }
 
-/* Only the owner, when it is full: what was taken from it makes room. */
+/* Only the owner, when it is full: move head over cells that others have emptied. False: still full. */
 static inline bool ceni_deque_tidy(ceni_deque *deque)
 {
     uint32_t head = ceni_load_relaxed(&deque->head),
@@ -133,7 +131,7 @@ static inline cen_job *ceni_deque_pop(ceni_deque *deque)
     return job;
 }
 
-/* How many cells there are to look at, from *head on; the last look of one who lies down. */
+/* How many cells to look at, from *head on. Also a worker's last look before it sleeps. */
 static inline uint32_t ceni_deque_span(ceni_deque *deque, uint32_t *head)
 {
     uint32_t tail = ceni_load_seq_cst(&deque->tail); /* [D4] */
@@ -153,7 +151,7 @@ static inline bool ceni_deque_has_any(ceni_deque *deque)
     return false;
 }
 
-/* How many there are, for whoever looks. */
+/* The number of jobs, for statistics. */
 static inline uint32_t ceni_deque_count(ceni_deque *deque)
 {
     uint32_t head, span = ceni_deque_span(deque, &head), count = 0;
@@ -162,7 +160,7 @@ static inline uint32_t ceni_deque_count(ceni_deque *deque)
     return count;
 }
 
-/* Takes up to half of what is there, at most `most`, oldest first. Returns how many. */
+/* Take up to half of the jobs, at most `most`, oldest first. Return how many. */
 static inline uint32_t ceni_deque_steal(ceni_deque *deque, cen_job **out, uint32_t most)
 {
     uint32_t head, span = ceni_deque_span(deque, &head), got = 0;
@@ -174,7 +172,7 @@ static inline uint32_t ceni_deque_steal(ceni_deque *deque, cen_job **out, uint32
     return got;
 }
 
-/* Takes just that one, if it is here. */
+/* Take exactly this job, if it is here. */
 static inline bool ceni_deque_withdraw(ceni_deque *deque, cen_job *job)
 {
     uint32_t head, span = ceni_deque_span(deque, &head);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A crew as a component that is watched: its workers one by one, and the action "resize".
+ * Describes a crew as a component: its workers one by one, and the action "resize".
  *
- * What a worker does is read where it stands anyway: whether it sleeps or blocks under the
- * mutex, which step it runs in the words of its watchdog. All of one crew's workers are copied
- * in one critical section, so that they were like that at one moment, but for the steps, which begin and
- * end without a lock.
+ * A worker's state is read from where the crew keeps it anyway. Sleeping and blocking are read under the mutex, the
+ * running step from the watchdog's words. All workers are copied in one critical section, so the copy shows one moment.
+ * Steps are the exception: they begin and end without a lock.
  *
- * No step reads a clock. How long one has been running is known as far as somebody has
- * looked: who looks notes which step it has seen, and who looks again finds the same. So
- * step_ns says "at least".
+ * No step reads a clock. The duration of a step is known as far as descriptions have been written: one notes which step
+ * it saw, and a later one that finds the same step knows how long it has run. So step_ns means "at least".
  *
  * Tested by tests/unit/crew/describe_test.c.
  */
@@ -20,7 +18,7 @@
 #include "base/plant.h"
 #include "crew/internal.h"
 
-/* A copy of what is shown, so that no lock is held while it is. */
+/* A copy of a worker's state, so that no lock is held while it is written. */
 typedef struct row {
     ceni_worker *worker; /* stays until the crew is freed */
     const char *state;
@@ -28,7 +26,7 @@ typedef struct row {
     int64_t step_ns;  /* at least */
 } row;
 
-/* "awake": it looks for work, has just got some, or runs a job that was posted. */
+/* "awake": it looks for a job, has just found one, or runs a job that was posted. */
 static const char *state_locked(const ceni_worker *worker, uint64_t step, uint32_t nested)
 {
     if (worker->is_leaving) return "leaving";
@@ -116,14 +114,14 @@ static void describe_crew(const void *object, const cen_description_writer *desc
     write_workers(core, description, stats.threads, most);
 }
 
-/* ---- What it obeys --------------------------------------------------------------------------- */
+/* ---- Actions --------------------------------------------------------------------------------- */
 
 static cen_status tell(void *object, const char *action, int64_t value, cen_error *error)
 {
     cen_crew *crew = object;
     (void)action; /* there is one */
     if (value < 1 || value > crew->options.max)
-        return ceni_error_set(error, CEN_INVALID, 0, "crew \"%s\" can have 1 to %u workers, not %lld", crew->name,
+        return ceni_error_set(error, CEN_INVALID, 0, "crew \"%s\": workers must be 1 to %u (got %lld)", crew->name,
                               crew->options.max, (long long)value);
     return cen_crew_resize(crew, (uint32_t)value, error);
 }

@@ -1,41 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who sleeps, who searches, and who is called.
+ * Which workers sleep and search, and which worker is called: woken or started.
  *
  *     ACTIVE ──finds nothing──▶ SEARCHING ──still nothing──▶ PARKED ──called──▶ SEARCHING ──finds──▶ ACTIVE
  *     ACTIVE ──section that blocks──▶ BLOCKED ──its end──▶ ACTIVE
  *
- * `active` counts those that neither sleep nor block, searchers included. At most
- * `target` should be: nobody is called while that many are, and one who comes back
- * from a block and is one too many parks when its step is over.
+ * `active` counts the workers that neither sleep nor block, searchers included. At most `target` should be active, and
+ * while `target` are, none is called. A worker that returns from a blocking section and is one too many parks after its
+ * step.
  *
- * The word idle has the number of searchers, and one bit, CALLABLE: somebody is
- * parked, or could be started, and fewer than target are active. One who has pushed
- * something reads it: only if it is CALLABLE and nobody searches is anything to be done.
+ * The word `idle` has the number of searchers and one bit, CALLABLE: a worker is parked or could be started, and
+ * fewer than `target` are active. A pusher reads the word after its push. It calls a worker only if CALLABLE is set and
+ * none searches.
  *
  * Invariants
- *  P1 While something is visible in a queue, one of these: a worker searches, or is about
- *     to look for a job (it is active and runs a step), or is being called; or
- *     target are active; or one who pushed has not read the word yet.
- *     - One who pushes, and then finds nobody searching, calls.
- *     - The last to stop searching because it found something looks again, and calls.
- *     - One who parks looks again after it can be called; one who ends looks too, and calls another.
- *  P2 One at a time is called: whoever calls makes the called one a searcher before
- *     anybody else can find that nobody searches. So a burst of a thousand
- *     pushes wakes one, which finds work, and wakes the next.
- *  P3 A worker is in the list if and only if it is parked and nobody has called it. Only
- *     who takes it out, under the mutex, sets CALLED, once.
+ *  P1 While a job is visible in a queue, at least one of these holds: a worker searches; a worker is about to look for
+ *     a job (it is active and runs a step); a worker is being called; `target` are active; a pusher has not read the
+ *     word yet.
+ *     - A pusher that finds no searcher calls a worker.
+ *     - The last worker that stops searching because it found a job looks again, and calls the next.
+ *     - A worker that parks looks again after it can be called. A worker that ends looks too, and calls another.
+ *  P2 One worker at a time is called: the calling thread makes the called worker a searcher before another thread can
+ *     see that none searches. So a burst of a thousand pushes wakes one worker, which finds a job and wakes the next.
+ *  P3 A worker is in the list if and only if it is parked and no thread has called it. Only the thread that takes it
+ *     out, under the mutex, sets CALLED, once.
  *
- * The naive version wakes a worker for every push: a storm. The other one wakes
- * only if the queue was empty: a worker that took one of two, and is slow, leaves
- * the second while others sleep.
+ * One naive version wakes a worker for every push: a storm. Another wakes only if the queue was empty: a worker that
+ * took one of two jobs and is slow leaves the second while others sleep.
  *
  * Order table
- * [I2] park, stop searching | add to idle, before the look at the queues | seq_cst | I1 in internal.h, D2, J4 | likewise | likewise
- * [I3] call       | cas of idle       | seq_cst | itself | who may call | two are woken for one job; harmless, but a storm
+ * [I2] park, stop searching | add to idle, before the look at the queues | seq_cst | I1 in internal.h, D2, J4 | as I1 | as I1
+ * [I3] call       | cas of idle       | seq_cst | itself | which thread may call | two are woken for one job; harmless, but a storm
  * [I4] wake       | or to the word    | seq_cst | I5 | that it is called, and what was done before | it sleeps on; or reads old memory
  * [I5] sleep      | load of the word  | acquire | I4 | likewise | likewise
- * [I6] told       | store, load of told_ | release, acquire | each other | what the future brings | a result half written
+ * [I6] told       | store, load of told_ | release, acquire | each other | the future's result | a half-written result is read
  *
  * Tested by tests/explore/crew_idle_test.c, tests/unit/crew/original_test.c, tests/stress/crew_stress.c.
  */
@@ -44,8 +42,8 @@
 
 #include <stdatomic.h>
 
-/* About twenty microseconds of looking: longer than the next submit of one who
- * waits for each result, shorter than a sleep and a wake would be worth. */
+/* About 20 us of searching: longer than a submitter that waits for each result needs until its next submit, and shorter
+ * than a sleep and a wake cost. */
 #ifdef CENI_WATCHED
 enum { SEARCH_ROUNDS = 1, SEARCH_PAUSES = 1 };
 #else
@@ -56,7 +54,7 @@ enum { SEARCH_ROUNDS = 100, SEARCH_PAUSES = 6 };
 
 static bool may_start_locked(const ceni_core *core)
 {
-    /* Without any thread nobody else would lift the bar. */
+    /* If no thread is left, nothing else clears starts_barred. */
     return core->threads < core->max && (!core->starts_barred || core->threads == 0) && !core->over;
 }
 
@@ -67,7 +65,7 @@ void ceni_update_locked(ceni_core *core, int searchers)
     uint32_t change = callable - core->callable + (uint32_t)(searchers * CENI_IDLE_SEARCHER);
     core->callable = callable;
     if (change != 0) ceni_add_seq_cst(&core->idle, change); /* [I2] */
-    /* a hint, asked for again under the mutex; carries nothing */
+    /* a hint, decided again under the mutex; carries nothing */
     ceni_store_relaxed(&core->surplus, core->active > core->target);
 }
 
@@ -76,7 +74,7 @@ void ceni_update_locked(ceni_core *core, int searchers)
 static void wake(ceni_worker *worker, uint32_t why)
 {
     ceni_or_seq_cst(&worker->word, why); /* [I4] */
-    ceni_futex_wake(&worker->word, 1);   /* it may be gone: its address only */
+    ceni_futex_wake(&worker->word, 1);   /* the worker may be gone; only its address is used */
 }
 
 static void unlist_locked(ceni_core *core, ceni_worker *worker)
@@ -87,7 +85,7 @@ static void unlist_locked(ceni_core *core, ceni_worker *worker)
     core->active++;
 }
 
-/* One who sleeps; or a seat for another; or neither. */
+/* A sleeping worker, or a seat for a new one, or neither. */
 static ceni_worker *choose_locked(ceni_core *core, ceni_seat_record *record, ceni_worker **seat)
 {
     ceni_list *first = ceni_list_first(&core->parked_list);
@@ -101,7 +99,8 @@ static ceni_worker *choose_locked(ceni_core *core, ceni_seat_record *record, cen
     return NULL;
 }
 
-/* `word` is what was found in idle. While the mutex is dropped for the allocator the call is still under way (P2). */
+/* `word` is the value that was read from idle. While the mutex is dropped for the allocator the call is still under way
+ * (P2). */
 void ceni_call_one_now(ceni_core *core, uint32_t word)
 {
     if (!ceni_cas_seq_cst(&core->idle, &word, word + CENI_IDLE_SEARCHER)) return; /* [I3] */
@@ -130,8 +129,8 @@ void ceni_worker_tell(ceni_worker *worker, cen_task *awaiting)
         ceni_update_locked(core, 1);
     }
     ceni_core_unlock(core);
-    /* The worker takes the mutex once more before it believes what it was told, so all above is still there; from
-     * here on only its address is used, unless it was parked: then it sleeps until this. */
+    /* The worker takes the mutex once more before it acts on told_, so its memory has been valid so far. From here on
+     * only its address is used, unless it was parked: then it sleeps until this wake. */
     if (sleeps) wake(worker, CENI_WORD_CALLED);
 }
 
@@ -141,7 +140,7 @@ static bool begin_search(ceni_worker *worker)
 {
     ceni_core *core = worker->core;
     uint32_t searchers = ceni_load_relaxed(&core->idle) / CENI_IDLE_SEARCHER; /* a guess; carries nothing */
-    /* a guess too: it is only how many look about; carries nothing */
+    /* a guess too, which only limits the searchers; carries nothing */
     uint32_t target = ceni_load_relaxed(&core->workers_guess);
     if (searchers > 0 && searchers * 2 >= target) return false;
     ceni_add_seq_cst(&core->idle, (uint32_t)CENI_IDLE_SEARCHER); /* [I2] */
@@ -175,8 +174,8 @@ cen_job *ceni_worker_search(ceni_worker *worker)
 
 /* ---- Sleeping --------------------------------------------------------------------------------- */
 
-/* It is one too many since a resize, or has been idle for long. One that is too many because a section that blocked
- * has ended stays as long as any other: the next may come soon. */
+/* True if the worker is surplus since a resize, or has been idle for the idle timeout (`lingered`). A worker that is
+ * surplus because a blocking section has ended stays for the idle timeout: the next section may begin soon. */
 static bool should_end_locked(const ceni_core *core, bool lingered)
 {
     uint32_t least = core->min < core->target ? core->min : core->target;
@@ -185,7 +184,7 @@ static bool should_end_locked(const ceni_core *core, bool lingered)
     return lingered ? stay > least : core->too_many > 0 && stay > core->target;
 }
 
-/* So that the next who asks does not count it. */
+/* Count it as leaving, so that the next worker that decides does not count it. */
 static void leave_locked(ceni_core *core, ceni_worker *worker)
 {
     worker->is_leaving = true;
@@ -195,11 +194,11 @@ static void leave_locked(ceni_core *core, ceni_worker *worker)
 
 typedef enum lain {
     LIES,
-    STAYS_UP, /* it should end, but something is left to be run; it counts as a searcher */
-    ENDS,     /* it is counted as active no more, nor as searching */
+    STAYS_UP, /* it should end, but a job is left; it counts as a searcher */
+    ENDS,     /* it counts neither as active nor as searching */
 } lain;
 
-/* For what was put in before all was sealed: see S2 in stop.c. */
+/* True: a job is left that was pushed before the crew was sealed (S2 in stop.c). */
 static bool is_needed_locked(ceni_worker *worker)
 {
     ceni_core *core = worker->core;
@@ -222,7 +221,7 @@ static lain lie_down(ceni_worker *worker, bool may_end)
     if (ends) {
         leave_locked(core, worker);
     } else {
-        ceni_store_relaxed(&worker->word, 0u); /* nobody has called it, since it is in no list; carries nothing */
+        ceni_store_relaxed(&worker->word, 0u); /* no thread has called it: it is in no list; carries nothing */
         worker->is_listed = true;
         ceni_list_push_front(&core->parked_list, &worker->link);
         core->parked++;
@@ -231,13 +230,14 @@ static lain lie_down(ceni_worker *worker, bool may_end)
     ceni_update_locked(core, worker->is_searching ? -1 : 0);
     worker->is_searching = false;
     bool tells = !ceni_planted(crew_lies_down_in_silence);
-    bool over = tells && ceni_look_for_the_end_locked(core); /* of all that this worker has counted out */
+    bool over = tells && ceni_look_for_the_end_locked(core); /* for the tasks that this worker has counted out */
     ceni_core_unlock(core);
     if (over) ceni_make_over(core);
     return ends ? ENDS : LIES;
 }
 
-/* Stops being parked, if nobody has called it: true, and it counts as a searcher. */
+/* Unpark the worker unless it was called, and, `if_wanted`, only if fewer than `target` are active. True: it was
+ * unparked, and counts as a searcher. */
 static bool stand_up(ceni_worker *worker, bool if_wanted)
 {
     ceni_core *core = worker->core;
@@ -251,7 +251,7 @@ static bool stand_up(ceni_worker *worker, bool if_wanted)
     return up;
 }
 
-/* It has slept for as long as a surplus worker may. */
+/* It has slept for the idle timeout. True: it ends. */
 static bool ends_of_idleness(ceni_worker *worker)
 {
     ceni_core *core = worker->core;
@@ -267,7 +267,7 @@ static bool ends_of_idleness(ceni_worker *worker)
     return ends;
 }
 
-/* There is events: whether it should get up and see that it ends. */
+/* It was woken by EVENTS. True: it should end, and was unparked to find that out. */
 static bool rises_to_end(ceni_worker *worker)
 {
     ceni_core *core = worker->core;
@@ -302,7 +302,7 @@ static ceni_woke sleep_until_called(ceni_worker *worker, const cen_task *awaitin
         if (ceni_futex_wait(&worker->word, word, moment) != CENI_TIMED_OUT) continue;
         if (awaiting && stand_up(worker, false)) return CENI_WOKE_LATE;
         if (!awaiting && ends_of_idleness(worker)) return CENI_WOKE_TO_END;
-        moment = CENI_FOREVER; /* it has been called just now, or stays */
+        moment = CENI_FOREVER; /* it was called at the last moment, or stays */
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shards of a ring and a chain.
+ * The shards of the injector: a lock, a ring and a chain.
  *
  *     put:  lock ▶ the ring has room and nothing is chained: cell, then tail ▶ unlock
  *                  else: to the end of the chain
@@ -8,37 +8,34 @@
  *           the ring is empty and something is chained: lock ▶ fill the ring up ▶ unlock
  *
  * Invariants
- *  J1 A job is in one cell, or in one chain, and whoever exchanges it out, or
- *     unlinks it under the lock, has it.
- *  J2 Cells with numbers in [head, tail) were filled. The one who moves head over a
- *     number empties its cell; if it finds it empty, a cancel was there before.
- *  J3 A cell is filled again only when it is empty and head has passed its
- *     number of the round before. One who has moved head and was stopped before it
- *     emptied the cell keeps that cell, and the next goes to the chain.
- *  J4 While something is chained, what comes later is chained behind it. So each
- *     shard keeps its order, but for jobs among tasks.
- *  J5 As D4 of the deque: one who put in and then looks for sleepers is seen by one
- *     who lies down and then looks at tail and at the count of the chain; or sees it.
- *  J6 `shut` is read under the lock under which the job becomes
- *     visible: once shut has gone through all shards, nothing more comes.
- *  J7 A task is in the chain of a shard if and only if its place says so, and place
- *     is set to that, and from that to something else, under the lock of that shard
- *     only: a worker that departs may have left it to another shard.
+ *  J1 A job is in one cell or in one chain. The thread that exchanges it out of the cell, or unlinks it under the lock,
+ *     owns it.
+ *  J2 Cells with numbers in [head, tail) were filled. The thread that moves head over a number empties its cell. If it
+ *     finds the cell empty, a cancel has taken the job before.
+ *  J3 A cell is filled again only when it is empty and head has passed its number of the round before. A thread that
+ *     was preempted between moving head and emptying the cell keeps that cell, and the next job goes to the chain.
+ *  J4 While the chain is not empty, later jobs are chained behind it. So each shard is FIFO, except for jobs among
+ *     tasks.
+ *  J5 As D4 of the deque. A pusher makes its job visible and then looks for sleepers. A worker that parks is counted as
+ *     asleep and then looks at tail and at the length of the chain. So at least one of them sees the other.
+ *  J6 `shut` is read under the lock under which the job becomes visible. So once shut was set in all shards, nothing
+ *     more is pushed.
+ *  J7 A task is in a shard's chain if and only if its place says so. Place is set to that, and from that to another
+ *     value, only under that shard's lock, since a departing worker may push the task into another shard.
  *
- * The lock is tried and never waited for while another shard is free, so one who
- * is stopped within holds up nobody. It is held for a few stores; what fills up
- * moves a ring's worth at most. A crew of one worker promises an order: there a new
- * task waits for the lock of its thread's own shard. Another shard would let it
- * overtake what the thread has put in before.
+ * While another shard is free, the lock is tried and not waited for, so a thread that is preempted within the lock
+ * delays no other thread. The lock is held for a few stores; a refill moves at most a ring's length. A crew of one
+ * worker promises an order: there a new task waits for the lock of its thread's own shard. In another shard it would
+ * overtake the thread's earlier tasks.
  *
  * Order table
- * [J1] lock    | exchange of lock   | acquire | J2 | the shard's plain fields, from who had it last | a chain half linked
+ * [J1] lock    | exchange of lock   | acquire | J2 | the shard's plain fields, from the thread that had the lock last | a half-linked chain
  * [J2] unlock  | store of lock      | release | J1 | likewise | likewise
- * [J3] put     | store of the cell  | release | D3 in deque.h, which takes | the job's bytes | a worker runs what is half written
- * [J4] put, fill | exchange of tail, of the count | seq_cst | J8, and the idle word, I1 in internal.h | that there is something | the job waits while a worker sleeps
- * [J5] take    | cas of head        | acq_rel | itself, J7 | that these numbers are its own | two share a range, and each finds the other's cells empty; harmless, but slow
- * [J7] put, look, take, withdraw | load of head | acquire | J5 | that the cell's last number is passed | nothing alone: the cell itself is looked at
- * [J8] look, withdraw | loads of tail, of the count | seq_cst | J4 | as J4; for a take, that cells before tail are filled | a take moves head over a cell that is not filled yet, whose job nobody finds
+ * [J3] put     | store of the cell  | release | D3 in deque.h, which takes | the job's bytes | a worker runs a half-written job
+ * [J4] put, fill | exchange of tail, of the count | seq_cst | J8, and the idle word, I1 in internal.h | that there is a job | the job waits while a worker sleeps
+ * [J5] take    | cas of head        | acq_rel | itself, J7 | that these numbers are the taker's | two takers share a range, and each finds the cells that the other emptied; harmless, but slow
+ * [J7] put, look, take, withdraw | load of head | acquire | J5 | that head has passed the cell's last number | nothing alone: the cell itself is checked
+ * [J8] look, withdraw | loads of tail, of the count | seq_cst | J4 | as J4; for a take, that cells before tail are filled | a take moves head over a cell that is not filled yet, and no thread finds its job
  * [J9] posting | add, sub           | acq_rel, seq_cst | the load in stop.c | that the poster is done with the crew | the crew is freed under it
  *
  * Tested by tests/unit/crew/cancel_test.c, tests/explore/crew_injector_test.c.
@@ -57,7 +54,7 @@
 
 static bool try_lock(ceni_shard *shard)
 {
-    /* so that one who comes by does not take the line; carries nothing */
+    /* so that a failed try does not take the cache line; carries nothing */
     if (ceni_load_relaxed(&shard->lock)) return false;
     return ceni_exchange_acquire(&shard->lock, 1u) == 0; /* [J1] */
 }
@@ -79,13 +76,13 @@ static uint32_t home_of(const ceni_injector *injector)
     return (uint32_t)ceni_thread_id() & (injector->count - 1);
 }
 
-/* Of a task that has begun nobody asks where it is, nor in which order it comes. */
+/* Only a new task has a place by which a cancel finds it, and an order. A task that has begun has neither. */
 static bool is_new(ceni_put what)
 {
     return what == CENI_PUT_TASK || what == CENI_PUT_INSIDE;
 }
 
-/* The caller's own shard, or, if the order does not matter, the next that is free. */
+/* Lock the caller's own shard, or, if the order does not matter, the next one that is free. */
 static ceni_shard *lock_any(ceni_injector *injector, ceni_put what)
 {
     uint32_t home = home_of(injector);
@@ -103,14 +100,14 @@ static ceni_shard *lock_any(ceni_injector *injector, ceni_put what)
 
 /* ---- The chains ------------------------------------------------------------------------ */
 
-/* Where a canceller looks first. That it is in this chain is written under this lock only (J7). */
+/* Record where a canceller looks first. CENI_CELL_CHAIN is written under this shard's lock only (J7). */
 static void place(const ceni_shard *shard, cen_job *job, uint32_t cell)
 {
     uint32_t where = CENI_PLACE(shard->number, cell);
     ceni_store_relaxed(&CENI_TASK_OF_JOB(job)->place_, where); /* where to look, or under the lock; carries nothing */
 }
 
-/* A chained task has its neighbours in job_.next and outer_, which are its own to use until it runs. */
+/* A chained task has its neighbours in job_.next and outer_, which the task does not use until it runs. */
 static void chain_task(ceni_shard *shard, cen_job *job)
 {
     cen_task *task = CENI_TASK_OF_JOB(job);
@@ -141,7 +138,7 @@ static void chain_job(ceni_shard *shard, cen_job *job)
     shard->last_job = job;
 }
 
-/* Tasks and jobs in turn, so that neither keeps the other. */
+/* Tasks and jobs in turn, so that neither starves the other. */
 static cen_job *unchain_any(ceni_shard *shard, uint32_t turn)
 {
     cen_job *job = shard->first_task;
@@ -162,7 +159,8 @@ static uint32_t chained(ceni_shard *shard)
 
 /* ---- Putting in ------------------------------------------------------------------------- */
 
-/* Head is in a line that workers write, and only grows: it is looked at when it was too far behind the last time. */
+/* head is in a cache line that workers write. It only grows, so it is read again only if its last value leaves no
+ * room. */
 static bool has_room(ceni_shard *shard, uint32_t tail)
 {
     if (tail - shard->head_seen >= CENI_SHARD_CELLS) {
@@ -180,7 +178,7 @@ static void count(ceni_shard *shard, ceni_put what, size_t more)
     ceni_store_relaxed(counter, ceni_load_relaxed(counter) + more); /* under the lock; carries nothing */
 }
 
-/* Under the lock, and not refused. */
+/* Under the lock, when the load is not refused. */
 static void put_all(ceni_shard *shard, const ceni_load *load)
 {
     uint32_t tail = ceni_load_relaxed(&shard->tail); /* its own, under the lock; carries nothing */
@@ -208,7 +206,7 @@ static bool is_refused(ceni_shut shut, ceni_put what)
     return what == CENI_PUT_JOB && shut >= CENI_SHUT_ALL;
 }
 
-/* Unlocks the shard. */
+/* Push unless it is refused, and unlock the shard. */
 static ceni_shard *put_locked(ceni_shard *shard, const ceni_load *load, bool counted)
 {
     bool refused = is_refused(shard->shut, load->what);
@@ -226,7 +224,7 @@ ceni_shard *ceni_injector_put(ceni_injector *injector, const ceni_load *load, bo
     return put_locked(lock_any(injector, load->what), load, counted);
 }
 
-/* In any way but the usual one. */
+/* The slow path: the shard is shut, has a chain, or is full. */
 static __attribute__((noinline)) bool put_task_locked(ceni_shard *shard, cen_task *task)
 {
     ceni_load load = {.what = CENI_PUT_TASK, .count = 1, .tasks = &task};
@@ -264,10 +262,10 @@ void ceni_injector_shut(ceni_injector *injector, ceni_shut what)
 
 /* ---- Taking out -------------------------------------------------------------------------- */
 
-/* Moves what is chained to the ring, as much as it has room for. */
+/* Move jobs from the chain to the ring, as far as it has room. */
 static void fill_up(ceni_shard *shard)
 {
-    if (!try_lock(shard)) return;                                           /* who has it fills up, or puts in */
+    if (!try_lock(shard)) return; /* the thread that has it refills the ring, or pushes */
     uint32_t tail = ceni_load_relaxed(&shard->tail), more = chained(shard); /* under the lock; carries nothing */
     uint32_t start = tail;
     for (; more > 0 && has_room(shard, tail); tail++, more--) {
@@ -289,7 +287,7 @@ static uint32_t fair_part(uint32_t there, uint32_t workers, uint32_t most)
     return part < most ? part : most;
 }
 
-/* -1: there is something, but somebody else was first, or it was cancelled. */
+/* -1: there was a job, but another thread was first, or it was cancelled. */
 static int32_t take_from(ceni_shard *shard, uint32_t workers, cen_job **out, uint32_t most)
 {
     uint32_t head = ceni_load_acquire(&shard->head), there = ceni_load_seq_cst(&shard->tail) - head; /* [J7] [J8] */
@@ -309,7 +307,7 @@ static int32_t take_from(ceni_shard *shard, uint32_t workers, cen_job **out, uin
 
 uint32_t ceni_injector_take(ceni_injector *injector, uint32_t start, uint32_t workers, cen_job **out, uint32_t most)
 {
-    enum { TRIES = 4 }; /* then another shard, or another look by whoever looks */
+    enum { TRIES = 4 }; /* then the next shard; the caller may look again */
     for (uint32_t i = 0; i < injector->count; i++) {
         ceni_shard *shard = &injector->shards[(start + i) & (injector->count - 1)];
         int32_t got = -1;
@@ -321,7 +319,7 @@ uint32_t ceni_injector_take(ceni_injector *injector, uint32_t start, uint32_t wo
 
 static bool has_any(ceni_shard *shard)
 {
-    /* The chain first: what leaves it is in the ring before it is counted out. */
+    /* The chain first: a job that leaves it is in the ring before the chain's length falls. */
     bool late = ceni_planted(injector_looks_at_the_ring_first);
     if (!late && ceni_load_seq_cst(&shard->overflow) != 0) return true; /* [J8] */
     uint32_t tail = ceni_load_seq_cst(&shard->tail);                    /* [J8] */
@@ -359,7 +357,8 @@ static bool withdraw_chained(ceni_injector *injector, uint32_t number, cen_task 
     return here;
 }
 
-/* In the ring, but not where it was put. What head has passed is in the hands of whoever has moved it. */
+/* It is in the ring, but not in the cell of its place. A job that head has passed belongs to the thread that moved
+ * head. */
 static bool withdraw_filled(ceni_shard *shard, cen_job *job)
 {
     uint32_t tail = ceni_load_seq_cst(&shard->tail);   /* [J8] */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers of a crew. */
+/* A crew's statistics and metrics. */
 #include "crew/internal.h"
 
 static uint64_t read_count(_Atomic uint64_t *counter)
@@ -7,7 +7,7 @@ static uint64_t read_count(_Atomic uint64_t *counter)
     return ceni_load_relaxed(counter); /* a number; carries nothing */
 }
 
-/* What has ended is read before what has begun, so that no difference is negative. */
+/* Counts of ends are read before counts of begins, so that no difference is negative. */
 static void look(ceni_core *core, cen_crew_stats *out)
 {
     uint32_t seats = ceni_setting(&core->seats);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making a crew, and making it anew in the child of a fork.
+ * Creating a crew, and creating its core again in the child of a fork.
  *
- * What a process has of a crew is its core. A call that finds a core of another
- * process, and may, makes one: whoever publishes first has won, and the other gives its
- * own back, before it has a thread.
+ * A crew's state in one process is its core. A call that finds the core of another process makes a new one, if the
+ * options allow it. The first thread that publishes a core wins. Another thread frees its own, before it has a worker.
  *
  * Order table
- * [N1] renew | cas of core | acq_rel | itself, the settings | the new core's fields | a caller finds it half made
+ * [N1] renew | cas of core | acq_rel | itself, the settings | the new core's fields | a caller finds a half-made core
  *
  * Tested by tests/unit/crew/new_test.c, tests/unit/crew/fork_test.c.
  */
@@ -43,10 +42,10 @@ static cen_status check_numbers(const cen_crew_options *o, cen_error *error)
             return ceni_error_set(error, CEN_INVALID, 0, "cen_crew_new: options.%s " CEN_TIME_IS_TINY, names[i],
                                   (long long)times[i]);
     if (o->idle_timeout_ns < CEN_NONE)
-        return refuse(error, "options.idle_timeout_ns is neither a time nor CEN_OFF nor CEN_NONE");
-    if (o->tick_ns < 0) return refuse(error, "options.tick_ns is negative");
+        return refuse(error, "options.idle_timeout_ns must be positive, 0 for the default, CEN_OFF or CEN_NONE");
+    if (o->tick_ns < 0) return refuse(error, "options.tick_ns must not be negative");
     if (o->tick_ns > 0 && !o->context.on_tick) return refuse(error, "options.tick_ns needs options.context.on_tick");
-    if (o->slow_ns < 0) return refuse(error, "options.slow_ns is negative");
+    if (o->slow_ns < 0) return refuse(error, "options.slow_ns must not be negative");
     if (o->slow && o->slow_ns == 0) return refuse(error, "options.slow needs options.slow_ns");
     return CEN_OK;
 }
@@ -55,10 +54,10 @@ static cen_status check_options(const cen_crew_options *given, cen_crew_options 
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_crew_new: options", error);
     if (status != CEN_OK) return status;
-    if (o->cpu_count > 0 && !o->cpus) return refuse(error, "options.cpus is NULL, and options.cpu_count is not 0");
+    if (o->cpu_count > 0 && !o->cpus) return refuse(error, "options.cpu_count needs options.cpus");
     if (o->cpus && o->cpu_count == 0) return refuse(error, "options.cpus needs options.cpu_count");
     if (o->on_fork != CEN_FORK_REFUSE && o->on_fork != CEN_FORK_RENEW)
-        return refuse(error, "options.on_fork is no policy");
+        return refuse(error, "options.on_fork must be a cen_fork_policy");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
     return check_numbers(o, error);
@@ -79,7 +78,7 @@ static void fill_defaults(cen_crew_options *o)
 static uint32_t shard_count(void)
 {
 #ifdef CENI_WATCHED
-    return 1; /* one that is tried and taken is as good as two, and half as many schedules */
+    return 1; /* one shard shows what two would, in half as many schedules */
 #endif
     uint32_t count = LEAST_SHARDS;
     while (count < CENI_SHARDS_MOST && count < 2 * ceni_cpu_count()) count *= 2;
@@ -102,7 +101,7 @@ static ceni_core *make_core(cen_crew *crew, cen_runtime *runtime)
     core->epoch = ceni_fork_epoch();
     core->runtime = runtime;
     core->target = crew->options.workers;
-    ceni_store_relaxed(&core->workers_guess, core->target); /* nobody knows the core yet; carries nothing */
+    ceni_store_relaxed(&core->workers_guess, core->target); /* no other thread knows the core yet; carries nothing */
     ceni_setting_put(&core->injector.is_ordered, core->target == 1);
     core->min = crew->options.min;
     ceni_list_init(&core->parked_list);
@@ -114,7 +113,7 @@ static ceni_core *make_core(cen_crew *crew, cen_runtime *runtime)
     return NULL;
 }
 
-/* Starts the first workers and waits until each has its context; what failed is in start_error. */
+/* Start the first workers and wait until each has its context. start_error has the first failure. */
 static void start_workers(ceni_core *core)
 {
     uint32_t count = core->min;
@@ -132,7 +131,7 @@ static void start_workers(ceni_core *core)
         if (seat) ceni_update_locked(core, 1);
         else if (core->arriving > 0) core->arriving--; /* in a child, a submit may have started one of them */
         if (!seat && core->start_error.status == CEN_OK)
-            ceni_error_set(&core->start_error, CEN_NO_MEMORY, 0, "there is no memory for a worker of crew \"%s\"",
+            ceni_error_set(&core->start_error, CEN_NO_MEMORY, 0, "crew \"%s\": out of memory for a worker",
                            core->crew->name);
         ceni_core_unlock(core);
         if (seat) ceni_thread_begin(core, seat);
@@ -160,7 +159,7 @@ static ceni_core *renew(cen_crew *crew, ceni_core *old, cen_status *status)
         if (ceni_cas_acq_rel(&crew->core, &expected, core)) { /* [N1] */
             ceni_directory_join(ceni_directory_process(), &crew->entry);
             ceni_clocks_start(core);
-            start_workers(core); /* what cannot be started now is tried again with the next submit */
+            start_workers(core); /* a start that fails is tried again at the next submit */
             return core;
         }
         core->older = NULL;
@@ -175,7 +174,7 @@ ceni_core *ceni_crew_core_renewed(cen_crew *crew, cen_status *status)
 {
     ceni_core *core = ceni_setting(&crew->core);
     *status = CEN_FORKED;
-    /* A stopped one stays as it is; a setting. */
+    /* A stopped crew is not renewed. */
     if (crew->options.on_fork == CEN_FORK_REFUSE || ceni_setting(&core->closing)) return NULL;
     return core->epoch == ceni_fork_epoch() ? core : renew(crew, core, status);
 }
@@ -216,7 +215,7 @@ cen_executor *cen_crew_executor(cen_crew *crew)
     return crew ? &crew->executor : NULL;
 }
 
-/* ---- Making one ----------------------------------------------------------------------------------- */
+/* ---- Creating a crew ------------------------------------------------------------------------------ */
 
 static cen_status make_crew(const cen_crew_options *o, cen_crew **out)
 {
@@ -245,7 +244,7 @@ static cen_status make_crew(const cen_crew_options *o, cen_crew **out)
     return CEN_OK;
 }
 
-/* The first worker that could not be had ends them all. */
+/* Start the first workers. If one cannot be started, stop and free the crew. */
 static cen_status begin(cen_crew *crew, ceni_core *core, cen_error *error)
 {
     ceni_clocks_start(core);
@@ -269,9 +268,9 @@ cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out, cen_err
     cen_crew *crew = NULL;
     status = ceni_runtime_join(o->runtime, &runtime);
     if (status != CEN_OK)
-        return ceni_error_set(error, status, 0, "cen_crew_new: no runtime: %s", cen_status_text(status));
+        return ceni_error_set(error, status, 0, "cen_crew_new: cannot use the runtime: %s", cen_status_text(status));
     if (ceni_runtime_is_manual(runtime)) {
-        status = refuse(error, "options.runtime is manual, and a crew needs one that keeps time by itself");
+        status = refuse(error, "options.runtime must not be manual; a crew needs a timer thread");
         goto undo_join;
     }
     status = make_crew(o, &crew);
@@ -288,7 +287,7 @@ cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out, cen_err
     return status;
 
 no_memory:
-    ceni_error_set(error, status, 0, "cen_crew_new: there is no memory for it");
+    ceni_error_set(error, status, 0, "cen_crew_new: out of memory");
 undo_join:
     ceni_runtime_leave(runtime);
     return status;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a call of a crew failed, in words; only when it has. */
+/* Error texts of the crew, formatted only when a call has failed. */
 #include "base/error.h"
 #include "crew/internal.h"
 
 static const char *why_misused(const cen_task *task)
 {
     return task && ceni_load_relaxed(&task->state_) != CENI_TASK_FREE /* a reason for a text; carries nothing */
-               ? "the task was submitted before and is not over; wait for its future"
+               ? "the task is already submitted and not over; wait for its future"
                : "the task's future was used before; cen_task_init makes it ready again";
 }
 
@@ -17,7 +17,7 @@ static const char *why(const cen_task *task, cen_status status)
     case CEN_MISUSE: return why_misused(task);
     case CEN_CLOSED: return "it has been stopped";
     case CEN_FORKED: return "it belongs to the parent process";
-    case CEN_SYSTEM: return "the system has no thread for it";
+    case CEN_SYSTEM: return "cannot start a thread";
     case CEN_NO_MEMORY: return "out of memory";
     default: return cen_status_text(status);
     }
@@ -40,7 +40,7 @@ cen_status ceni_crew_refuse_all(const cen_crew *crew, cen_task *const tasks[], s
 {
     if (!tasks) return ceni_crew_refuse(crew, CEN_INVALID, "tasks is NULL", error);
     if (status != CEN_INVALID && status != CEN_MISUSE) return ceni_crew_refuse_task(crew, NULL, status, error);
-    /* None was submitted: the first that could not be is the one that is not ready. */
+    /* None was submitted. The first task that is not ready is the cause. */
     size_t i = 0;
     while (i + 1 < count && tasks[i] && tasks[i]->step_ &&
            ceni_load_relaxed(&tasks[i]->state_) == CENI_TASK_FREE) /* carries nothing */

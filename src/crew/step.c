@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Running a task: a step, and how it goes on. The states are drawn in task.c.
+ * Runs a task's step, and does what the step returned. task.c draws the states.
  *
  * Invariants
- *  K2 A task that waits is put into a queue once, by whoever has it then: the one who moves
- *     WAITING to READY; or the one who was binding, or asking, and finds GOES_ON.
- *  K5 A step is entered with the task as the current owner, and no other; a task that
- *     awaits has put its record away meanwhile (await.c).
+ *  K2 A waiting task is queued once, by the thread that owns it then: the one that moves WAITING to READY, or the one
+ *     that binds or asks and finds GOES_ON.
+ *  K5 A step is entered with its task as the current holder, and no other. An awaiting task has put its record away
+ *     (await.c).
  *
- * The naive suspension puts the task away after it has told the future where to
- * come back to: the future is done at once on another thread, and two workers run one task.
- * Here the task is its worker's until WAITING is there, and nothing of it is touched after that.
+ * The naive suspension puts the task away after it has become the future's consumer. The future is done at once on
+ * another thread, and two workers run one task. Here the task belongs to its worker until the state is WAITING, and the
+ * worker touches nothing of it after that.
  *
  * Order table
- * [K3] resume, bind | cas of the state | acq_rel | itself, A1 in stop_request.c | who puts it into the queue, and what the task has | it runs twice at a time, or never again
- * [K6] bind       | exchange of the state | seq_cst | A5 A6 in stop_request.c | that it is about to wait | it waits, and nobody has seen that it was asked to end
- * [K7] run, queue | store of the state | release | K8, K2 in task.c | for a canceller: what the step before has done | it cancels a future of long ago
- * [K8] resume     | load of the state  | acquire | K7 | whether it awaits on its worker | it is told in the wrong way
+ * [K3] resume, bind | cas of the state | acq_rel | itself, A1 in stop_request.c | which thread queues it, and the task's fields | two workers run it at once, or none ever again
+ * [K6] bind       | exchange of the state | seq_cst | A5 A6 in stop_request.c | that it is about to wait | it waits, and no thread has seen that it was asked to end
+ * [K7] run, queue | store of the state | release | K8, K2 in task.c | for a canceller: what the step before has written | it cancels a future of an earlier wait
+ * [K8] resume     | load of the state  | acquire | K7 | whether it awaits on its worker | it is resumed in the wrong way
  *
  * Tested by tests/unit/crew/wait_test.c, tests/unit/crew/lost_test.c, tests/explore/crew_task_test.c.
  */
@@ -40,7 +40,7 @@ void ceni_task_push(ceni_core *core, cen_task *task)
     if (home && counted) ceni_injector_leave(home); /* the last touch of the crew */
 }
 
-/* What the task waits for is done: called by whoever has done it, on any thread. */
+/* The task's future is done. Runs on the thread that completed it, which may be any. */
 void ceni_task_resume(cen_executor *executor, cen_job *job)
 {
     (void)job;
@@ -99,7 +99,7 @@ static void never(cen_future *future)
     (void)future; /* the task's own executor never runs the future's job */
 }
 
-/* While it runs, the task is the current owner, and what the watchdog watches. */
+/* While the step runs, its task is the current holder, and the watchdog watches it. */
 static cen_next run_step(ceni_worker *worker, cen_task *task)
 {
     const cen_observer *observer = worker->observer;
@@ -128,7 +128,7 @@ static bool is_promised(cen_future *future)
     return future && !ceni_future_is_fresh(future);
 }
 
-/* It is ASKING, by its own worker's doing: a stop drops it, or it was asked to end. */
+/* Its own worker has set ASKING: a stop drops the task, or it was asked to end. */
 static void end_wait(cen_task *task)
 {
     if (!ceni_task_is_to_drop(task)) {
@@ -139,7 +139,7 @@ static void end_wait(cen_task *task)
     ceni_task_drop(task);
 }
 
-/* The future knows where to come back to. From WAITING on the task is somebody else's. */
+/* The task is the future's consumer. From WAITING on it belongs to another thread. */
 static void let_wait(cen_task *task, bool asked)
 {
     uint32_t state = CENI_TASK_BINDING;
@@ -153,7 +153,7 @@ static void let_wait(cen_task *task, bool asked)
     ceni_task_go_on(task);
 }
 
-/* False: it cannot, and has failed. */
+/* False: it cannot wait, and has failed. */
 static bool begin_to_wait(ceni_worker *worker, cen_task *task)
 {
     const cen_observer *observer = worker->observer;
@@ -163,11 +163,10 @@ static bool begin_to_wait(ceni_worker *worker, cen_task *task)
     ceni_suspended_add(worker->core, task);                            /* before it looks for a stop: U3 in suspend.c */
     bool asked =
         ceni_task_stop_is_requested(task) || (ceni_task_is_to_drop(task) && !ceni_planted(crew_waits_beside_a_stop));
-    bool own = future == &task->future; /* it would be done when the task is over, and the task over when it is done */
+    bool own = future == &task->future; /* a task that waits for its own future never ends */
     if (own || !is_promised(future) || cen_future_then(future, never, &task->executor_) != CEN_OK) {
         ceni_suspended_remove(worker->core, task);
-        ceni_task_set_failure(task, CEN_MISUSE,
-                              "would have waited for a future that nobody promised, or that somebody else waits for");
+        ceni_task_set_failure(task, CEN_MISUSE, "waited for a future without a promise, or with another waiter");
         return false;
     }
     if (observer && observer->paused) observer->paused(observer->argument, task, CEN_NEXT_WAIT);
@@ -176,7 +175,7 @@ static bool begin_to_wait(ceni_worker *worker, cen_task *task)
     return true;
 }
 
-/* Behind all that this worker has. */
+/* Queue it behind all jobs of this worker. */
 static void put_behind(ceni_worker *worker, cen_task *task)
 {
     const cen_observer *observer = worker->observer;
@@ -194,11 +193,11 @@ static void set_depth(ceni_worker *worker, uint32_t depth)
     ceni_store_relaxed(&worker->depth, depth); /* a number; carries nothing */
 }
 
-/* Neither over, nor behind the others. False: it has failed. */
+/* The step returned neither OVER nor AGAIN. False: the task has failed. */
 static __attribute__((noinline)) bool goes_on_otherwise(ceni_worker *worker, cen_task *task, cen_next next)
 {
     if (next == CEN_NEXT_WAIT && task->step_) return begin_to_wait(worker, task);
-    ceni_task_set_failure(task, CEN_MISUSE, "had a step that did not say how to go on");
+    ceni_task_set_failure(task, CEN_MISUSE, "returned an invalid cen_next, or waited without a next step");
     return false;
 }
 
@@ -211,9 +210,9 @@ static inline void go_on(ceni_worker *worker, cen_task *task, cen_next next)
 void ceni_task_run_on(ceni_worker *worker, cen_task *task)
 {
     ceni_core *core = worker->core;
-    /* Written by who has submitted it, and the queue has brought it; carries nothing. */
+    /* Written by the submitter, ordered by the queue; carries nothing. */
     bool begun = ceni_load_relaxed(&task->state_) != CENI_TASK_QUEUED;
-    if (!begun && ceni_load_relaxed(&core->closing) == CEN_STOP_DROP) { /* the stopper looks too; carries nothing */
+    if (!begun && ceni_load_relaxed(&core->closing) == CEN_STOP_DROP) { /* the stop looks too; carries nothing */
         ceni_task_over_elsewhere(core, task, CEN_CLOSED, true);
         return;
     }
@@ -226,10 +225,11 @@ void ceni_task_run_on(ceni_worker *worker, cen_task *task)
     set_depth(worker, depth + 1);
     cen_next next = run_step(worker, task);
     if (worker->is_away) return;
-    /* Observers and an inline `done` are in no task, and must not take the one below for theirs: it awaits something. */
+    /* Observers and an inline `done` run in no task. They must not take the task below for the current one: it awaits a
+     * future. */
     worker->task = NULL;
     if (outer) worker->under_job = outer;
-    go_on(worker, task, next); /* it may be gone */
+    go_on(worker, task, next); /* the task may be gone */
     if (outer) {
         worker->task = outer;
         worker->under_job = NULL;
@@ -242,7 +242,7 @@ void ceni_task_run(cen_job *job)
     ceni_task_run_on(ceni_worker_here(), CENI_TASK_OF_JOB(job));
 }
 
-/* The step on top has ended its thread, and with it those that awaited something below it. */
+/* The step on top has ended its thread, and with it the awaiting tasks below. */
 void ceni_task_lost(ceni_worker *worker)
 {
     cen_task *task = worker->task;
@@ -257,7 +257,7 @@ void ceni_task_lost(ceni_worker *worker)
     worker->task = worker->under_job = NULL;
     for (cen_task *outer; task && !ceni_planted(crew_loses_the_task); task = outer) {
         outer = ceni_task_outer(task);
-        ceni_task_set_failure(task, CEN_MISUSE, "ended the thread that ran it");
+        ceni_task_set_failure(task, CEN_MISUSE, "ended its worker thread");
         ceni_task_over(worker, task);
         if (outer) ceni_await_abandon(outer);
     }

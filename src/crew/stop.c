@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a crew.
+ * Stopping and freeing a crew.
  *
  *     open ──stop──▶ shut to outsiders (drain), or to all tasks (drop)
  *          ──as many tasks out as in──▶ sealed, over ──▶ workers run what jobs are left, and depart ──▶ free
  *
  * Invariants
- *  S1 Once outsiders are shut out, a task comes in only while another is inside,
- *     and is counted in before that one is counted out. Whoever reads all the counts
- *     of those out, and then of those in, and finds them equal, has found a moment in which there
- *     was none; and there will be none.
- *  S2 Over is set when all gates are sealed. From then on workers look until they
- *     find nothing, and end. A job that comes later goes to the process' own runtime.
- *  S3 A thread that put something in from outside, because a future was done, is counted in
- *     its shard until it touches the crew no more.
+ *  S1 Once outsiders are shut out, a task comes in only while another is inside, and is counted in before that one is
+ *     counted out. A thread that reads all counts out, then all counts in, and finds the sums equal, has found a moment
+ *     with no task inside. None comes in after that.
+ *  S2 `over` is set when all shards are sealed (CENI_SHUT_ALL). From then on workers look until they find nothing, and
+ *     end. A later job goes to the process's own runtime.
+ *  S3 A thread that is not a worker and queued a task, because a future was done, is counted in its shard until its
+ *     last touch of the crew.
  *
- * The naive end counts tasks in one word, which every submit and every end changes:
- * two processors then pass that line to and fro, and it costs more than all the rest.
+ * The naive end counts live tasks in one word, which every submit and every end changes. That cache line then moves
+ * between processors all the time, which costs more than all the rest.
  *
  * Order table
- * [S1] count | load of the outs | acquire | K4 in task.c | that those tasks were counted in, and are the program's | a task that is being told is taken for one that was
- * [S2] posters | load of posting | acquire | J9 in injector.c | that they are done | the crew is freed under one
- * [S3] drop  | load of seats | seq_cst | T1 in threads.c | the deques there are | what has not begun is told later, by a worker
- * [S4] drop  | store of the state | release | K2 in task.c | that it is nobody's to cancel | its alarm looks for it for ever
+ * [S1] count | load of the outs | acquire | K4 in task.c | that those tasks were counted in, and belong to the program | a task whose future is being completed counts as ended
+ * [S2] posters | load of posting | acquire | J9 in injector.c | that the posters are done | the crew is freed under a poster
+ * [S3] drop  | load of seats | seq_cst | T1 in threads.c | which deques there are | a queued task is dropped later, by a worker
+ * [S4] drop  | store of the state | release | K2 in task.c | that it cannot be cancelled | its alarm searches for it without end
  *
  * Tested by tests/unit/crew/stop_test.c, tests/explore/crew_stop_test.c.
  */
@@ -71,20 +70,20 @@ static uint64_t live_locked(ceni_core *core)
 
 /* ---- Dropping ------------------------------------------------------------------------------- */
 
-/* What has not begun fails; the rest is put back. None of them is QUEUED any more when the first is told: a `done` that
- * cancels another of them would look for it for ever. */
+/* Tasks that have not begun fail. The rest is put back. None of them is QUEUED when the first future is completed: a
+ * `done` that cancels another of them would search for it without end. */
 static void drop(ceni_core *core, cen_job **jobs, uint32_t count)
 {
     uint32_t dropped = 0;
     for (uint32_t i = 0; i < count; i++) {
         cen_task *task = jobs[i]->run == ceni_task_run ? CENI_TASK_OF_JOB(jobs[i]) : NULL;
-        /* the queue has brought it; carries nothing */
+        /* ordered by the queue; carries nothing */
         if (task && ceni_load_relaxed(&task->state_) == CENI_TASK_QUEUED) {
             ceni_store_release(&task->state_, (uint32_t)CENI_TASK_FREE); /* [S4] */
             jobs[dropped++] = jobs[i];
             continue;
         }
-        /* Another stop may have come to the end of the crew meanwhile, and its workers be gone: jobs are refused then. */
+        /* Another stop may have ended the crew and its workers meanwhile: then jobs are refused. */
         ceni_load load = {.what = task ? CENI_PUT_MOVED : CENI_PUT_JOB, .count = 1, .job = jobs[i]};
         if (!ceni_injector_put(&core->injector, &load, false)) ceni_post_elsewhere(jobs[i]);
     }
@@ -92,13 +91,13 @@ static void drop(ceni_core *core, cen_job **jobs, uint32_t count)
     for (uint32_t i = 0; i < dropped; i++) ceni_task_over_elsewhere(core, CENI_TASK_OF_JOB(jobs[i]), CEN_CLOSED, true);
 }
 
-/* All that is queued now: workers drop what comes to them later. */
+/* Drop all tasks that are queued now. Workers drop those that they find later. */
 static void drop_queued(ceni_core *core)
 {
     cen_job *jobs[CENI_BATCH];
     uint32_t seats = ceni_load_seq_cst(&core->seats); /* [S3] */
     ceni_core_lock(core);
-    uint64_t left = live_locked(core) + CENI_BATCH; /* what is put back comes round: no more than there can be */
+    uint64_t left = live_locked(core) + CENI_BATCH; /* a bound, since jobs that are put back come again */
     ceni_core_unlock(core);
     for (uint32_t got = 1; got > 0 && left > 0; left = left > got ? left - got : 0) {
         got = ceni_injector_take(&core->injector, 0, 1, jobs, CENI_BATCH);
@@ -116,8 +115,8 @@ static void drop_queued(ceni_core *core)
 static void tell_stop(const cen_crew *crew, cen_stop how)
 {
     char text[128];
-    snprintf(text, sizeof text, "crew \"%s\" is being stopped, and %s", crew->name,
-             how == CEN_STOP_DROP ? "drops queued and suspended tasks" : "runs what it has to its end");
+    snprintf(text, sizeof text, "crew \"%s\": stopping; %s", crew->name,
+             how == CEN_STOP_DROP ? "queued and suspended tasks are dropped" : "submitted tasks run to their end");
     ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, &crew->entry, 0, text);
 }
 
@@ -141,7 +140,7 @@ static bool threads_are_gone_locked(ceni_core *core)
     return core->threads == 0 && core->alarms == 0;
 }
 
-/* Waits until `is_so`, under the mutex, which is held before and afterwards. False: too late. */
+/* Wait until `is_so`. The mutex is held before and afterwards. False: the deadline has passed. */
 static bool wait_locked(ceni_core *core, bool (*is_so)(ceni_core *core), int64_t moment)
 {
     while (!is_so(core)) {
@@ -159,7 +158,8 @@ static bool nothing_lives_locked(ceni_core *core)
     return live_locked(core) == 0;
 }
 
-/* Tasks that are within a stop, and those below them, are waited for by none. Returns how many of this worker were. */
+/* Count this worker's tasks that are in cen_crew_stop, and those below them: no task's stop waits for them. Return the
+ * number that was counted before. */
 static uint32_t count_stopping(ceni_worker *worker, uint32_t tasks)
 {
     ceni_core *core = worker->core;
@@ -177,8 +177,8 @@ void ceni_stop_abandon(ceni_worker *worker)
     if (worker->stopping) count_stopping(worker, 0);
 }
 
-/* A worker runs others meanwhile, as in cen_await. When there are none it looks again
- * every now and then: what is resumed may find no other worker that could run it. */
+/* The worker runs other tasks meanwhile, as in cen_await. When there are none it looks again every millisecond: a task
+ * that is resumed may find no other worker to run it. */
 static bool wait_inside(ceni_worker *worker, int64_t moment)
 {
     ceni_core *core = worker->core;
@@ -222,7 +222,7 @@ bool ceni_look_for_the_end_locked(ceni_core *core)
     return core->ends_itself && !core->over && live_locked(core) == 0;
 }
 
-/* Whoever counts the last one out may be no worker: the crew stays until it has made it over. */
+/* The thread that counts the last task out may be no worker. `alarms` keeps the crew until it has set `over`. */
 void ceni_count_out_elsewhere(ceni_core *core, ceni_out how)
 {
     ceni_core_lock(core);
@@ -272,7 +272,7 @@ static void fill_report(ceni_core *core, cen_crew_report *out)
     cen_sized_write(out, &report, sizeof report);
 }
 
-/* Nothing lives, and nothing will. */
+/* No task is inside, and none will be. */
 static bool end_workers(ceni_core *core, int64_t moment)
 {
     ceni_make_over(core);
@@ -294,7 +294,7 @@ static cen_status time_out(const ceni_core *core, const cen_crew_report *left, c
 cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report, cen_error *error)
 {
     if (!crew || (how != CEN_STOP_DRAIN && how != CEN_STOP_DROP))
-        return ceni_crew_refuse(crew, CEN_INVALID, "a stop is CEN_STOP_DRAIN or CEN_STOP_DROP", error);
+        return ceni_crew_refuse(crew, CEN_INVALID, "how must be CEN_STOP_DRAIN or CEN_STOP_DROP", error);
     if (report && cen_sized_check(report, sizeof *report, "cen_crew_stop: report", error) != CEN_OK) return CEN_INVALID;
     ceni_core *core = ceni_setting(&crew->core);
     if (!ceni_fork_is(core->epoch)) return ceni_crew_refuse_task(crew, NULL, CEN_FORKED, error);
@@ -307,7 +307,7 @@ cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, ce
         ended = wait_inside(inside, moment);
         if (inside->is_away) return ceni_crew_refuse_task(crew, NULL, CEN_FORKED, error);
         ceni_core_lock(core);
-        core->ends_itself = true; /* with the task that called this, or with what it could not wait for */
+        core->ends_itself = true; /* with the calling task, or with the tasks that it could not wait for */
         ceni_core_unlock(core);
     } else {
         ceni_core_lock(core);

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking a task to end: by a cancel that came too late, or by its deadline.
+ * Asks a task to end: for a cancel that came too late to withdraw it, or for its deadline.
  *
- * One that has begun is never stopped: it is told, when it asks. One that waits for
- * a future goes on early if the future can be cancelled:
+ * A task that has begun is never interrupted. Its step learns of the request from cen_task_check_stop. A task that
+ * waits for a future goes on early if the future can be cancelled:
  *
- *     WAITING, or BINDING when it is bound ──▶ ASKING ──the future is cancelled──▶ READY, put in by the asker
- *                      ASKING ──it cannot be: it is done, or will be──▶ WAITING, and resumed as ever
- *                      ASKING ──it is done meanwhile──▶ GOES_ON ──▶ READY, put in by the asker
+ *     WAITING, or BINDING when it is bound ──▶ ASKING ──the future is cancelled──▶ READY, queued by the asker
+ *                      ASKING ──it cannot be: it is done, or will be──▶ WAITING, and resumed by the future
+ *                      ASKING ──it is done meanwhile──▶ GOES_ON ──▶ READY, queued by the asker
  *
  * Invariants
- *  A1 While a task is ASKING it does not run, so the future that it waits for is
- *     there while it is being cancelled.
- *  A3 One who is asked and does not know it is cut short, once, whenever that comes: while it runs, by its worker,
- *     which looks at asked_ after it has set BINDING; from then on by the asker, or, if
- *     that finds it still BINDING, by the worker again, who finds BINDING_ASKED.
- *  A2 A task is over only when the call of its alarm has let go of it: it was
- *     unset, or has said RANG. If the alarm finds that it had not begun, it is the alarm that ends it.
+ *  A1 While a task is ASKING it does not run, so the future for which it waits still exists while it is being
+ *     cancelled.
+ *  A3 If a task was asked and does not know it, its next wait is cut short, once. While the task runs, its worker does
+ *     that: it reads asked_ after it has set BINDING. Later the asker does it. If the asker finds BINDING, it sets
+ *     BINDING_ASKED, and the worker does it.
+ *  A2 A task is over only when its alarm's callback has released it: the alarm was unset, or the callback has set RANG.
+ *     If the alarm finds that the task had not begun, the alarm itself ends it.
  *
  * Order table
- * [A1] ask       | cas of the state | acq_rel | K1 K3 in task.c, itself | what the task awaits, from its last step | a future of long ago is cancelled
+ * [A1] ask       | cas of the state | acq_rel | K1 in task.c, K3 in step.c, itself | what the task awaits, from its last step | a future of an earlier wait is cancelled
  * [A2] ask       | store of the state | release | K2 in task.c | nothing: the queue passes it on | -
  * [A3] rang      | or to asked_     | seq_cst | A4 | that the alarm is done with the task | its memory is used again too early
  * [A4] unset     | load of asked_   | acquire | A3 | likewise | likewise
- * [A5] ask       | cas of asked_, cas of the state | seq_cst | K6 in task.c, A6 | the reason; or that it is binding | it waits, and nobody has seen that it was asked to end
+ * [A5] ask       | cas of asked_, cas of the state | seq_cst | K6 in task.c, A6 | the reason; or that it is binding | it waits, and no thread has seen that it was asked to end
  * [A6] is asked  | load of asked_   | seq_cst | A5 | likewise | likewise
  *
  * Tested by tests/unit/crew/cancel_test.c, tests/unit/crew/deadline_test.c, tests/explore/crew_ask_test.c.
@@ -78,7 +78,7 @@ cen_status cen_task_check_stop(const cen_task *task)
     uint32_t asked = ceni_load_relaxed(&((cen_task *)(uintptr_t)task)->asked_) & CENI_ASKED_STATUS;
     bool drops = ceni_load_relaxed(&core->closing) == CEN_STOP_DROP; /* likewise; carries nothing */
     if (!asked && !drops) return CEN_OK;
-    /* The step knows, and may still wait for what it needs to come to an end. */
+    /* The step knows of it, and may still wait for what it needs in order to end. */
     uint32_t marks = (asked ? CENI_ASKED_KNOWN : 0u) | (drops ? CENI_ASKED_CLOSED : 0u);
     ceni_or_seq_cst(&((cen_task *)(uintptr_t)task)->asked_, marks); /* [A5] */
     return asked ? (cen_status)asked : CEN_CLOSED;
@@ -111,7 +111,7 @@ cen_status ceni_task_set_alarm(ceni_core *core, cen_task *task)
 void ceni_task_unset_alarm(ceni_core *core, cen_task *task)
 {
     ceni_backoff backoff = {0};
-    if (!CENI_TASK_ALARM(task)->due) return; /* one for never was not set */
+    if (!CENI_TASK_ALARM(task)->due) return; /* it was not set: no deadline */
     if (ceni_alarm_unset(core->runtime, CENI_TASK_ALARM(task)) || ceni_planted(crew_forgets_the_alarm)) return;
     while (!(ceni_load_acquire(&task->asked_) & CENI_ASKED_RANG)) ceni_backoff_wait(&backoff); /* [A4] */
 }

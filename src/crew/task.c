@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks: how they are submitted, taken back, and end. What runs them: step.c.
+ * Submitting, withdrawing and ending tasks. step.c runs them.
  *
  *     FREE ──submit──▶ QUEUED ──taken by a worker──▶ RUNNING ──over──▶ FREE, and the future is done
  *                      QUEUED ──withdrawn──▶ FREE                (cancel, deadline, drop)
  *     RUNNING ──yield──▶ READY ──taken──▶ RUNNING
  *     RUNNING ──wait───▶ BINDING ──▶ WAITING ──the future is done──▶ READY
  *                        WAITING ──dropped by a stop──▶ ASKING ──▶ FREE   (suspend.c)
- *                        BINDING, ASKING ──the future is done──▶ GOES_ON ──▶ READY, by who was binding or asking   (stop_request.c)
+ *                        BINDING, ASKING ──the future is done──▶ GOES_ON ──▶ READY, queued by the binder or asker  (stop_request.c)
  *
  * Invariants
- *  K1 Who has a task is who took it out of its cell or chain: a worker, which runs it,
- *     or one who withdraws it. The state says what others may try, and decides
- *     nothing between these two.
- *  K3 It is counted as in before anybody can take it, and as out after its future
- *     was told. So when as many are out as in, and nothing can be submitted, no task is
- *     the library's any more.
- *  K4 Its future is completed last. What is touched after that is the worker's own.
+ *  K1 The thread that took a task out of its cell or chain owns it: a worker, which runs it, or a thread that withdraws
+ *     it. The state says what others may try. Between these two it decides nothing.
+ *  K3 A task is counted in before any thread can take it, and counted out after its future was completed. So when both
+ *     counts are equal and nothing can be submitted, the library has no task left.
+ *  K4 A task's future is completed last. What is touched after that belongs to the worker.
  *
  * Order table
- * [K1] end, undo  | store of the state | release | K2 | that it is nobody's to take back | an alarm looks for it for ever
- * [K2] withdraw, cancel | load of the state | acquire | K1, K7 in step.c | what the step before has done | it cancels a future of long ago
- * [K4] out        | store of a counter | release | S1 in stop.c | that the task is the program's again | a stop says that all is over while a future is being told
- * [K5] withdraw   | load of seats      | seq_cst | T1 in threads.c | the deques there are | a cancel looks for ever
+ * [K1] end, undo  | store of the state | release | K2 | that it cannot be withdrawn | an alarm searches for it without end
+ * [K2] withdraw, cancel | load of the state | acquire | K1, K7 in step.c | what the step before has written | it cancels a future of an earlier wait
+ * [K4] out        | store of a counter | release | S1 in stop.c | that the task belongs to the program again | a stop returns while a future is being completed
+ * [K5] withdraw   | load of seats      | seq_cst | T1 in threads.c | which deques there are | a cancel searches without end
  *
  * Tested by tests/unit/crew/task_test.c, tests/explore/crew_task_test.c, tests/stress/crew_stress.c.
  */
@@ -49,7 +47,7 @@ void cen_task_init(cen_task *task, cen_step first)
     /* The rest is written before it is read. */
 }
 
-/* The consumer of its future does not want it any more: see cen_task_cancel. */
+/* The consumer of its future has cancelled it: as cen_task_cancel. */
 bool ceni_task_withdraw_future(cen_future *future)
 {
     cen_task *task = CENI_TASK_OF_FUTURE(future);
@@ -63,7 +61,7 @@ bool ceni_task_withdraw_future(cen_future *future)
     return true;
 }
 
-/* Nobody has seen it, but its alarm may have rung, and finds that it is not queued. */
+/* No other thread has seen the task, except its alarm, which may have rung. It finds that the task is not queued. */
 static void unprepare(ceni_core *core, cen_task *task)
 {
     ceni_future_undo(&task->future);
@@ -73,7 +71,7 @@ static void unprepare(ceni_core *core, cen_task *task)
     ceni_store_relaxed(&task->asked_, 0u); /* its own thread's again; carries nothing */
 }
 
-/* Apart, since most have none, and would pay for its calls. */
+/* A separate function, so that tasks without a deadline do not pay for its calls. */
 static __attribute__((noinline)) cen_status prepare_deadline(ceni_core *core, cen_task *task)
 {
     task->marks_ = CENI_MARK_DEADLINE;
@@ -85,26 +83,26 @@ static __attribute__((noinline)) cen_status prepare_deadline(ceni_core *core, ce
 static inline cen_status prepare(ceni_core *core, cen_task *task)
 {
     if (!task || !task->step_) return CEN_INVALID;
-    /* Only its own thread asks; carries nothing. */
+    /* Only the submitting thread reads it; carries nothing. */
     if (ceni_load_relaxed(&task->state_) != CENI_TASK_FREE || !ceni_future_is_fresh(&task->future)) return CEN_MISUSE;
     task->core_ = core;
-    /* Nowhere yet, should its alarm look for it at once; carries nothing. */
+    /* In no queue yet, in case its alarm looks for it at once; carries nothing. */
     ceni_store_relaxed(&task->place_, CENI_PLACE(0, CENI_CELL_NONE));
-    ceni_store_relaxed(&task->state_, (uint32_t)CENI_TASK_QUEUED); /* the queue makes it known; carries nothing */
+    ceni_store_relaxed(&task->state_, (uint32_t)CENI_TASK_QUEUED); /* published by the queue; carries nothing */
     ceni_future_begin(&task->future, ceni_task_withdraw_future, NULL);
     return __builtin_expect(task->deadline.ns_ == 0, 1) ? CEN_OK : prepare_deadline(core, task);
 }
 
 /* ---- Submitting -------------------------------------------------------------------------------- */
 
-/* The same, if it is within a task: what else a worker does, a job say, may not bring in a new one when the crew drains. */
+/* The calling worker, if it runs a task. Other code on a worker, such as a job, may not submit when the crew drains. */
 static ceni_worker *own_task_worker(const ceni_core *core)
 {
     ceni_worker *worker = ceni_worker_of(core);
     return worker && ceni_worker_depth(worker) > 0 ? worker : NULL;
 }
 
-/* Counts it in before anybody can take it (K3). */
+/* Count it in before another thread can take it (K3). */
 static inline void push_inside(ceni_worker *worker, cen_task *task)
 {
     uint32_t place = CENI_PLACE(CENI_SHARDS_MOST + worker->number, ceni_deque_next_cell(&worker->deque));
@@ -115,7 +113,7 @@ static inline void push_inside(ceni_worker *worker, cen_task *task)
 
 static inline bool put_inside_quickly(ceni_worker *worker, cen_task *task)
 {
-    /* What slips through is dropped; carries nothing. */
+    /* A task that slips through is dropped by its worker; carries nothing. */
     if (ceni_load_relaxed(&worker->core->closing) == CEN_STOP_DROP || ceni_deque_room(&worker->deque) == 0)
         return false;
     if (__builtin_expect(worker->is_spilling, 0)) return false;
@@ -123,7 +121,8 @@ static inline bool put_inside_quickly(ceni_worker *worker, cen_task *task)
     return true;
 }
 
-/* Into the injector. What the worker submits next must not overtake them, so it goes there too, until all are taken. */
+/* Put them into the injector. In an ordered crew the worker's next tasks must not overtake them: they go there too,
+ * until all are taken (Q4 in worker.c). */
 static bool spill(ceni_worker *worker, cen_task *const tasks[], size_t count)
 {
     ceni_injector *injector = &worker->core->injector;
@@ -138,7 +137,7 @@ static bool put_inside(ceni_worker *worker, cen_task *const tasks[], size_t coun
 {
     ceni_core *core = worker->core;
     ceni_deque *deque = &worker->deque;
-    /* what slips through is dropped; carries nothing */
+    /* a task that slips through is dropped by its worker; carries nothing */
     if (ceni_load_relaxed(&core->closing) == CEN_STOP_DROP) return false;
     bool fits = ceni_deque_room(deque) >= count || (ceni_deque_tidy(deque) && ceni_deque_room(deque) >= count);
     if (!fits || worker->is_spilling) return spill(worker, tasks, count);
@@ -146,7 +145,7 @@ static bool put_inside(ceni_worker *worker, cen_task *const tasks[], size_t coun
     return true;
 }
 
-/* Any number of them, in any way. */
+/* Any number of tasks, from inside or outside. */
 static __attribute__((noinline)) bool put(ceni_core *core, cen_task *const tasks[], size_t count)
 {
     ceni_worker *worker = own_task_worker(core);
@@ -218,11 +217,11 @@ void ceni_task_set_failure(cen_task *task, cen_status status, const char *why)
     task->future.status = status;
     task->future.code = 0;
     task->future.value = NULL;
-    ceni_error_set(task->future.error, status, 0, "%s of crew \"%s\" %s", task->name ? task->name : "a task",
-                   core->crew->name, why);
+    ceni_error_set(task->future.error, status, 0, "crew \"%s\": %s %s", core->crew->name,
+                   task->name ? task->name : "a task", why);
 }
 
-/* Of what most tasks have nothing of. */
+/* Release what most tasks do not have: leases, and an alarm. */
 static __attribute__((noinline)) void let_go(ceni_core *core, cen_task *task)
 {
     if (task->marks_ & CENI_MARK_OWNS) ceni_holder_end(CENI_TASK_HOLDER(task));
@@ -237,22 +236,22 @@ void ceni_task_over(ceni_worker *worker, cen_task *task)
     ceni_future_complete(&task->future);
     /* Its own, so reading carries nothing. */
     ceni_store_release(&worker->tasks_out, ceni_load_relaxed(&worker->tasks_out) + 1); /* [K4] */
-    /* Whoever stops the crew is told when this worker finds nothing more, and lies down. */
+    /* A stop is woken when this worker finds nothing more and parks. */
 }
 
 static const char *why_not_begun(cen_status status)
 {
-    if (status == CEN_TIMEOUT) return "had not begun when its deadline passed";
-    return status == CEN_CLOSED ? "had not begun when the crew was stopped" : "was cancelled before it had begun";
+    if (status == CEN_TIMEOUT) return "did not start before its deadline";
+    return status == CEN_CLOSED ? "did not start before the crew was stopped" : "was cancelled before it started";
 }
 
 void ceni_task_over_elsewhere(ceni_core *core, cen_task *task, cen_status status, bool tell)
 {
     ceni_task_set_failure(task, status, why_not_begun(status));
     tell_over(&core->crew->options.observer, task, false);
-    /* Before the alarm: one that rings looks for the task as long as it is queued. */
+    /* Before the alarm: an alarm that rings searches for the task as long as it is QUEUED. */
     ceni_store_release(&task->state_, (uint32_t)CENI_TASK_FREE); /* [K1] */
-    /* TIMEOUT: that is the alarm itself. */
+    /* TIMEOUT: the caller is the alarm itself. */
     if (task->marks_ & CENI_MARK_DEADLINE && status != CEN_TIMEOUT) ceni_task_unset_alarm(core, task);
     if (tell) ceni_future_complete(&task->future);
     ceni_count_out_elsewhere(core, status == CEN_CLOSED ? CENI_OUT_DROPPED : CENI_OUT_ENDED);
@@ -268,7 +267,7 @@ void ceni_task_over_suspended(ceni_core *core, cen_task *task)
     ceni_count_out_elsewhere(core, CENI_OUT_DROPPED_SUSPENDED);
 }
 
-/* ---- Taking one back --------------------------------------------------------------------------------- */
+/* ---- Withdrawing ------------------------------------------------------------------------------------- */
 
 bool ceni_task_withdraw_once(ceni_core *core, cen_task *task)
 {
@@ -282,13 +281,13 @@ bool ceni_task_withdraw_once(ceni_core *core, cen_task *task)
     uint32_t seats = ceni_load_seq_cst(&core->seats); /* [K5] */
     for (uint32_t i = 0; i < seats; i++)
         if (ceni_deque_withdraw(&ceni_worker_at(core, i)->deque, &task->job_)) return true;
-    /* A worker that ended has left it to any of them. */
+    /* A worker that departed may have moved it to any shard. */
     for (uint32_t i = 0; i < core->injector.count; i++)
         if (i != queue && ceni_injector_withdraw(&core->injector, i, task)) return true;
     return false;
 }
 
-/* It had begun, and was queued again, after it was found to be QUEUED. */
+/* The task was seen as QUEUED, but was then run and queued again, and that cell was taken. Put it back. */
 static void put_back(ceni_core *core, cen_task *task)
 {
     ceni_load load = {.what = CENI_PUT_MOVED, .count = 1, .job = &task->job_};
@@ -302,13 +301,13 @@ bool ceni_task_withdraw(ceni_core *core, cen_task *task)
     ceni_backoff backoff = {0};
     while (ceni_load_acquire(&task->state_) == CENI_TASK_QUEUED) { /* [K2] */
         if (ceni_task_withdraw_once(core, task)) {
-            /* The queue has brought what it is now; carries nothing. */
+            /* Ordered by the queue; carries nothing. */
             if (ceni_load_relaxed(&task->state_) == CENI_TASK_QUEUED || ceni_planted(crew_cancel_trusts_its_look))
                 return true;
             put_back(core, task);
             return false;
         }
-        ceni_backoff_wait(&backoff); /* a worker has it in its hands, and runs it or puts it down */
+        ceni_backoff_wait(&backoff); /* a worker has it, and runs it or queues it again */
         if (ceni_planted(crew_cancel_looks_once)) return false;
     }
     return false;
@@ -322,7 +321,7 @@ bool cen_task_cancel(cen_task *task)
         ceni_task_over_elsewhere(core, task, CEN_INTERRUPTED, true); /* an inline `done` runs there: K3 */
         return true;
     }
-    CENI_INLINE_AT_END; /* what it waits for may serve another, who is told when this one has gone on */
+    CENI_INLINE_AT_END; /* a cancelled future may complete others inline: after this task has gone on */
     ceni_task_request_stop(task, CEN_INTERRUPTED);
     return false;
 }

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads of a crew: seats, how a worker begins and ends, and sections that block.
+ * The threads of a crew: seats, how a worker begins and ends, and blocking sections.
  *
  *     seat claimed, counted ▶ started ▶ context made ▶ works ▶ hands over what it has ▶ departs, seat free
  *                             └ fails ▶ counted back
  *     works ──pthread_exit or cancel in a task──▶ its tasks fail ▶ hands over ▶ another takes its place ▶ departs
  *
  * Invariants
- *  T1 `threads` counts every thread that may still touch the crew, from before the
- *     start to its last critical section.
- *  T2 A worker's record is made once for its seat and stays till the crew is freed: thieves
- *     and cancellers look at it at any time. When its thread departs its deque is empty.
- *  T3 Of those that departed all but one are joined by the next, or detached; that
- *     one is `ended`, and is joined by the next or by free.
+ *  T1 `threads` counts every thread that may still touch the crew, from before its start to its last critical section.
+ *  T2 A worker's record is allocated once for its seat and stays until the crew is freed: thieves and cancellers look
+ *     at it at any time. When its thread departs, its deque is empty.
+ *  T3 Each departed thread is joined by the next thread that departs, or by free. `ended` is the one that is not joined
+ *     yet.
  *
- * All is ordered by the mutex, but for one thing.
+ * The mutex orders everything except one word.
  *
  * Order table
- * [T1] claim | store of seats | seq_cst | W1 in worker.c | that there is another deque to look at | one who lies down passes by a deque in which something is, and whose owner has read the idle word before
+ * [T1] claim | store of seats | seq_cst | W1 in worker.c | that there is another deque to look at | a worker that parks misses a deque with a job, whose owner has read the idle word before
  *
  * Tested by tests/unit/crew/threads_test.c, tests/unit/crew/lost_test.c.
  */
@@ -31,7 +30,7 @@
 
 void ceni_turn_locked(ceni_core *core)
 {
-    /* a sleeper takes the mutex; carries nothing */
+    /* a woken thread takes the mutex; carries nothing */
     ceni_store_relaxed(&core->turns, ceni_load_relaxed(&core->turns) + 1);
     ceni_futex_wake(&core->turns, UINT32_MAX);
 }
@@ -86,7 +85,7 @@ ceni_worker *ceni_seat_claim_locked(ceni_core *core, ceni_seat_record *record)
         worker = place_worker_locked(core, number, record->worker);
         record->worker = NULL;
     }
-    /* Raised before anything can be in its deque; written under the mutex, so reading it carries nothing. */
+    /* Raised before a job can be in its deque. Written under the mutex, so reading it carries nothing. */
     if (number >= ceni_load_relaxed(&core->seats)) ceni_store_seq_cst(&core->seats, number + 1); /* [T1] */
     worker->is_used = true;
     core->threads++;
@@ -94,7 +93,7 @@ ceni_worker *ceni_seat_claim_locked(ceni_core *core, ceni_seat_record *record)
     return worker;
 }
 
-/* Gives the seat back, and tells whoever waits for the end of all. */
+/* Give the seat back, and wake the threads that wait for the end of all. */
 static void unclaim_locked(ceni_core *core, ceni_worker *worker)
 {
     worker->is_used = false;
@@ -119,7 +118,7 @@ static void note_failure_locked(ceni_core *core, const cen_error *error)
     core->starts_barred = true;
 }
 
-/* One who was counted as searching, or as active, will not look after all (P1 in idle.c). */
+/* A worker that was counted as searching or active will not look after all: call another (P1 in idle.c). */
 static void look_again(ceni_core *core)
 {
     if (ceni_work_is_visible(core)) ceni_call_one(core);
@@ -139,29 +138,28 @@ bool ceni_thread_begin(ceni_core *core, ceni_worker *worker)
     int code = 0;
     if (ceni_thread_start_with(&unused, &options, ceni_worker_main, worker, &code) == CEN_OK) return true;
     cen_error error = {0};
-    ceni_error_set(&error, CEN_SYSTEM, code, "a thread for crew \"%s\" could not be started: error %d", crew->name,
-                   code);
+    ceni_error_set(&error, CEN_SYSTEM, code, "crew \"%s\": cannot start a worker thread (errno %d)", crew->name, code);
     ceni_core_lock(core);
     note_failure_locked(core, &error);
     if (core->arriving > 0) core->arriving--;
     core->active--;
     ceni_update_locked(core, -1);
     ceni_core_unlock(core);
-    look_again(core); /* while its seat is counted: nobody frees the crew, and no further start is tried */
+    look_again(core); /* while its seat is counted: the crew is not freed, and no further start is tried */
     ceni_core_lock(core);
     unclaim_locked(core, worker);
     ceni_core_unlock(core);
     return false;
 }
 
-/* Its context may take long. Who pushes something meanwhile should not count on it, but call one who sleeps. */
+/* Creating its context may take long. A pusher must not count on this worker meanwhile, but call one that sleeps. */
 static void search_later(ceni_worker *worker)
 {
     ceni_core *core = worker->core;
     worker->is_searching = false;
     ceni_core_lock(core);
     ceni_update_locked(core, -1);
-    bool sleeps = core->parked > 0; /* else one more thread would be started for what this one is there for */
+    bool sleeps = core->parked > 0; /* else a further thread would be started for the job that this one is for */
     ceni_core_unlock(core);
     if (sleeps) look_again(core);
 }
@@ -178,8 +176,8 @@ static bool make_context(ceni_worker *worker)
         search_later(worker);
         status = type->create(type->argument, worker->number, &worker->context, &error);
         if (status != CEN_OK && error.status == CEN_OK)
-            ceni_error_set(&error, status, 0, "the context of worker %u of crew \"%s\" could not be made: %s",
-                           worker->number, core->crew->name, cen_status_text(status));
+            ceni_error_set(&error, status, 0, "crew \"%s\": cannot create the context of worker %u: %s",
+                           core->crew->name, worker->number, cen_status_text(status));
     }
     ceni_core_lock(core);
     if (status != CEN_OK) {
@@ -206,12 +204,12 @@ static void end_context(ceni_worker *worker)
     worker->context = NULL;
 }
 
-/* What it still has goes to all. */
+/* Move the jobs that its deque still has to the injector. */
 static void hand_over(ceni_worker *worker)
 {
     ceni_core *core = worker->core;
     bool any = false;
-    worker->is_ending = true; /* what its context's last calls post goes where everybody looks */
+    worker->is_ending = true; /* jobs that its context's last callbacks post go to the injector */
     for (cen_job *job; (job = ceni_deque_pop(&worker->deque)); any = true) {
         ceni_load load = {.what = CENI_PUT_MOVED, .count = 1, .job = job};
         ceni_injector_put(&core->injector, &load, false);
@@ -219,7 +217,7 @@ static void hand_over(ceni_worker *worker)
     if (any) ceni_call_one(core);
 }
 
-/* The thread's last touch of the crew, but that it starts the one who takes its place, which is counted by then. */
+/* The thread's last touch of the crew. It also starts the thread that replaces it, which is counted by then. */
 static void depart(ceni_worker *worker, bool is_lost)
 {
     ceni_core *core = worker->core;
@@ -231,8 +229,8 @@ static void depart(ceni_worker *worker, bool is_lost)
     core->ended = me;
     core->somebody_ended = true;
     unclaim_locked(core, worker);
-    /* The place of one that was lost is taken at once if it is needed: nobody may ever submit again, and once the crew is
-     * over the others may have ended before this one left its jobs to them. */
+    /* A lost worker that is needed is replaced at once: there may never be another submit. And once the crew is over,
+     * the other workers may have ended before this one handed over its jobs. */
     bool needed = is_lost && core->active < core->target && (!core->over || ceni_work_is_visible(core));
     ceni_seat_record none = {.worker = NULL}; /* not needed: its own seat is free, and has a record */
     ceni_worker *seat = needed ? ceni_seat_claim_locked(core, &none) : NULL;
@@ -245,12 +243,12 @@ static void depart(ceni_worker *worker, bool is_lost)
 static void tell_lost(const ceni_worker *worker)
 {
     char text[CEN_ERROR_TEXT_SIZE];
-    snprintf(text, sizeof text, "a task has ended thread \"%s\" of crew \"%s\"", worker->name,
-             worker->core->crew->name);
+    snprintf(text, sizeof text, "crew \"%s\": a task ended worker thread \"%s\"", worker->core->crew->name,
+             worker->name);
     ceni_event_tell(CEN_LEVEL_WARNING, CEN_EVENT_WORKER_LOST, &worker->core->crew->entry, worker->number, text);
 }
 
-/* In the middle of a task, which has called pthread_exit or was cancelled. */
+/* A step has called pthread_exit, or its thread was cancelled in it. */
 static void lost(void *argument)
 {
     ceni_worker *worker = argument;
@@ -258,7 +256,7 @@ static void lost(void *argument)
     if (worker->is_away || !ceni_fork_is(core->epoch)) return;
     ceni_stop_abandon(worker);
     ceni_task_lost(worker);
-    ceni_look_for_the_end(core); /* it does not lie down any more */
+    ceni_look_for_the_end(core); /* it will not park, where a worker looks for the end */
     hand_over(worker);
     end_context(worker);
     ceni_core_lock(core);
@@ -299,16 +297,16 @@ void ceni_worker_main(void *argument)
 static void tell_resized(const cen_crew *crew, uint32_t before, uint32_t workers)
 {
     char text[128];
-    snprintf(text, sizeof text, "crew \"%s\" has %u workers from now on, after %u", crew->name, workers, before);
+    snprintf(text, sizeof text, "crew \"%s\": resized to %u workers (was %u)", crew->name, workers, before);
     ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_RESIZED, &crew->entry, workers, text);
 }
 
 cen_status cen_crew_resize(cen_crew *crew, uint32_t workers, cen_error *error)
 {
-    if (!crew || workers == 0) return ceni_crew_refuse(crew, CEN_INVALID, "a crew of 0 workers; the least is 1", error);
+    if (!crew || workers == 0) return ceni_crew_refuse(crew, CEN_INVALID, "workers must be at least 1 (got 0)", error);
     if (workers > crew->options.max)
-        return ceni_error_set(error, CEN_INVALID, 0, "crew \"%s\": %u workers are more than options.max (%u)",
-                              crew->name, workers, crew->options.max);
+        return ceni_error_set(error, CEN_INVALID, 0, "crew \"%s\": %u workers exceed options.max (%u)", crew->name,
+                              workers, crew->options.max);
     cen_status status;
     ceni_core *core = ceni_crew_core(crew, &status);
     if (!core) return ceni_crew_refuse_task(crew, NULL, status, error);
@@ -319,7 +317,7 @@ cen_status cen_crew_resize(cen_crew *crew, uint32_t workers, cen_error *error)
         uint32_t fewer = workers < core->target ? core->target - workers : 0, more = workers - core->target + fewer;
         core->too_many = core->too_many + fewer > more ? core->too_many + fewer - more : 0;
         core->target = workers;
-        ceni_store_relaxed(&core->workers_guess, workers); /* for who guesses; carries nothing */
+        ceni_store_relaxed(&core->workers_guess, workers); /* for readers without the mutex; carries nothing */
         ceni_setting_put(&core->injector.is_ordered, workers == 1);
         core->starts_barred = false;
         ceni_update_locked(core, 0);
@@ -332,7 +330,7 @@ cen_status cen_crew_resize(cen_crew *crew, uint32_t workers, cen_error *error)
     return CEN_OK;
 }
 
-/* ---- Sections that block -------------------------------------------------------------------------- */
+/* ---- Blocking sections ---------------------------------------------------------------------------- */
 
 static void open_section(ceni_worker *worker)
 {
@@ -358,7 +356,7 @@ static void close_section(ceni_worker *worker)
     ceni_core_unlock(core);
 }
 
-/* Also in a child that a step has forked, which has no crew there. */
+/* NULL also in a child that a step has forked: the crew's threads are not there. */
 static ceni_worker *worker_here(void)
 {
     ceni_worker *worker = ceni_worker_here();

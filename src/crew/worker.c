@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a worker does: it finds a job, runs it, and searches or sleeps when there is none.
+ * The worker's loop: it finds a job, runs it, and searches or sleeps when there is none.
  *
- * Where it looks: in its own deque; in the injector; in the others' deques, from a
- * random one on. Every so often it moves some of the injector behind what its deque
- * has, so that what comes from outside is not kept waiting by tasks that go on
- * submitting, or yielding, inside. What it takes beyond the first goes to its own
- * deque, from which others steal. What
- * lies alone in another's deque is stolen at the second look: a chain of tasks, each of which submits the
- * next, else moves from worker to worker, and its lines with it.
+ * It looks in its own deque, then in the injector, then in the other workers' deques, from a random one on. Every 61st
+ * time it moves some of the injector's jobs behind those of its deque, so that tasks that keep submitting or yielding
+ * inside do not starve tasks from outside. Of a batch it runs the first job. The others go to its own deque, from which
+ * other workers steal. A job that is alone in another worker's deque is stolen at the second look. Otherwise a chain of
+ * tasks, each of which submits the next, would move from worker to worker, and its cache lines with it.
  *
- * Order of one worker. A crew of one worker begins the tasks of one submitter in the
- * order in which they were submitted. A submitter is a thread, or a task.
- *  Q1 The deque is a queue: the owner takes the oldest. Everything in it was
- *     submitted before what the same submitter has in the injector.
- *  Q2 What leaves the injector goes behind all that the deque has, or is run when it has nothing.
- *  Q3 A thread's tasks are in one shard, which keeps its order (injector.c).
- *  Q4 A worker whose deque was full has put new tasks into its shard. Until that shard
- *     is empty its next ones go there too (is_spilling).
- * The naive turn runs the first of what it takes from the injector at once, before up to 31
- * older tasks that the batch before has left in the deque.
+ * Order of one worker. A crew of one worker begins the tasks of one submitter in submission order. A submitter is a
+ * thread, or a task.
+ *  Q1 The deque is FIFO: its owner takes the oldest job. Everything in it was submitted before what the same submitter
+ *     has in the injector.
+ *  Q2 A job that leaves the injector goes behind all jobs of the deque, or runs when the deque is empty.
+ *  Q3 A thread's tasks are in one shard, which is FIFO (injector.c).
+ *  Q4 A worker whose deque was full has put new tasks into its shard. Until that shard is empty its next ones go there
+ *     too (is_spilling).
+ * The naive turn runs the first job of an injector batch at once, before up to 31 older tasks that the batch before has
+ * left in the deque.
  *
  * Order table
- * [W1] look | load of seats | seq_cst | T1 in threads.c | the deques there are | see T1
+ * [W1] look | load of seats | seq_cst | T1 in threads.c | which deques there are | see T1
  *
  * Tested by tests/unit/crew, tests/stress/crew_stress.c.
  */
@@ -33,8 +31,8 @@ enum { INJECTOR_TURN = 61, STEAL_MOST = 16 };
 
 /* ---- Finding --------------------------------------------------------------------------- */
 
-/* Most of them come from another processor: let their lines come together. Of a task: the end of its future, what
- * every step uses, and what the program has behind it. */
+/* Prefetch a job, which another processor has written most of the time. Of a task: the end of its future, the fields
+ * that every step uses, and the program's data behind it. */
 static void fetch(const cen_job *job)
 {
     const char *line = (const char *)job;
@@ -43,7 +41,7 @@ static void fetch(const cen_job *job)
     ceni_fetch_to_write(line + sizeof(cen_task) - offsetof(cen_task, job_));
 }
 
-/* The first is for now. Another worker may have some of the others. */
+/* Return the first. The others go to the deque, and another worker is called for them. */
 static cen_job *keep(ceni_worker *worker, cen_job **jobs, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) fetch(jobs[i]);
@@ -67,7 +65,8 @@ static void look_whether_it_spills(ceni_worker *worker)
     if (worker->is_spilling) worker->is_spilling = ceni_injector_has_own(&worker->core->injector); /* Q4 */
 }
 
-/* These three apart, so that one who finds something in its own deque does not pay for their registers. */
+/* These three are separate functions, so that a worker that finds a job in its own deque does not pay for their
+ * registers. */
 static __attribute__((noinline)) cen_job *from_injector(ceni_worker *worker)
 {
     cen_job *jobs[CENI_BATCH];
@@ -77,7 +76,8 @@ static __attribute__((noinline)) cen_job *from_injector(ceni_worker *worker)
     return job;
 }
 
-/* The injector's turn: some of it goes behind what the deque has (Q2). The deque's oldest is taken first, so there is room. */
+/* The injector's turn: some of it goes behind what the deque has (Q2). The deque's oldest is taken first, so there is
+ * room. */
 static __attribute__((noinline)) cen_job *take_turn(ceni_worker *worker)
 {
     cen_job *jobs[CENI_BATCH], *job = ceni_planted(crew_runs_the_newest_first) ? NULL : ceni_deque_pop(&worker->deque);
@@ -92,8 +92,9 @@ static __attribute__((noinline)) cen_job *take_turn(ceni_worker *worker)
     return job;
 }
 
-/* Its owner takes it in a moment, most of the time: so it is left where it is, and noted. If it is still there at the
- * next look, the owner is busy with something else. One that is noted is taken then, however many others there are. */
+/* True: the victim has one job, which was not alone at this worker's last look. Its owner soon takes it, most of the
+ * time. So it is left, and noted. If it is still there at the next look, the owner is busy, and it is stolen, however
+ * many other lone jobs there are. */
 static bool is_new_and_lone(const ceni_worker *worker, ceni_worker *victim, ceni_lone *seen)
 {
     uint32_t head;
@@ -173,7 +174,7 @@ void ceni_worker_tick(ceni_worker *worker)
     const cen_context_type *type = &worker->core->crew->options.context;
     uint32_t ticks = ceni_load_relaxed(&worker->core->ticks); /* a count; carries nothing */
     if (ticks == worker->ticks) return;
-    worker->ticks = ticks; /* those that were missed are one */
+    worker->ticks = ticks; /* missed ticks count as one */
     type->on_tick(type->argument, worker->context);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bodies that are received into memory, within a limit. */
+/* Receiving bodies into memory, up to a limit. */
 #include <stdint.h>
 
 #include "curl/internal.h"
@@ -21,7 +21,7 @@ size_t ceni_curl_body_write(char *bytes, size_t size, size_t count, void *argume
     size_t more = size * count;
     if (more > body->most - body->size) {
         body->too_large = true;
-        return more + 1; /* anything but `more` ends the transfer */
+        return more + 1; /* any other value than `more` ends the transfer */
     }
     if (body->size + more + 1 > body->room && !grow(body, body->size + more + 1)) {
         body->no_memory = true;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver: easy handles with a connection each.
+ * The driver: easy handles, each with one connection.
  *
- * A handle is put back to what it was lent with when it is given, in `check`: that costs a microsecond or two of the giver's and
- * looks at memory only, and an idle handle keeps nothing of its last user's. Doing it at the next use would be the taker's cost,
- * and no call of a driver runs there.
+ * When a handle is given back, `check` restores the options it was lent with. That costs the giver 1 or 2 microseconds
+ * and only reads memory, and an idle handle keeps nothing of its last user. Restoring at the next use would cost the
+ * taker, and no call of a driver runs there.
  *
- * What a transfer has come to is read off the connection. curl closes one that failed, was given up or was ended by the server in
- * orderly form: then the handle knows no socket any more, and is dirty, and `reset` connects anew; or broken, if only openings
- * may do that.
+ * The state of the connection tells the result of the last transfer. curl closes a connection whose transfer failed or
+ * was aborted, or that the server has ended in an orderly way. Then the handle has no socket any longer. It is dirty,
+ * and `reset` connects again; or it is broken, if only opens may connect.
  *
- * Interrupt. The holder may be anywhere in curl_easy_perform. Its sockets are shut down, which ends a wait at once, and no further
- * one is opened, since curl tries a request again on a new connection when an old one ends before any answer; what waits
- * for a name is ended by the progress function.
+ * Interrupt. The holder may be anywhere in curl_easy_perform. Its sockets are shut down, which ends a wait at once. No
+ * further socket is opened, because curl repeats a request on a new connection when an old one ends before any
+ * response. A wait for a name lookup is ended by the progress function.
  */
 #include "curl/internal.h"
 
@@ -39,7 +39,7 @@ bool ceni_curl_record_apply(ceni_curl_record *record)
     return curl_easy_setopt(record->easy, CURLOPT_MAXCONNECTS, 1L) == CURLE_OK;
 }
 
-/* Whether transfers may connect from now on. */
+/* Allow transfers to connect, or forbid it, from now on. */
 static void let_connect_locked(ceni_curl_record *record, bool may)
 {
     record->sockets.refuses = !may || record->interrupted;
@@ -62,7 +62,7 @@ static void end_warming(ceni_curl_record *record)
     pthread_mutex_unlock(record->sockets.mutex);
 }
 
-/* The socket of the connection that the last transfer used, if that is still there. */
+/* Return the socket of the last transfer's connection, if it still exists. */
 static curl_socket_t socket_of(CURL *easy)
 {
     curl_socket_t fd = CURL_SOCKET_BAD;
@@ -70,7 +70,7 @@ static curl_socket_t socket_of(CURL *easy)
     return fd;
 }
 
-/* One request that warms. The handle has the options afterwards that it is lent with. */
+/* Make one warm-up request. Afterwards the handle has the options that it is lent with. */
 static cen_status warm(ceni_curl_record *record, long ms, bool opens, cen_error *error)
 {
     ceni_curl_site_warm(record->site, record->easy, ms, opens);
@@ -80,15 +80,14 @@ static cen_status warm(ceni_curl_record *record, long ms, bool opens, cen_error 
     cen_status status =
         ceni_curl_site_judge(record->site, record->credentials, record->easy, code, record->said, error);
     if (!ceni_curl_record_apply(record) && status == CEN_OK)
-        status =
-            ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for the options of %s", record->site->base);
+        status = ceni_curl_error(error, CEN_NO_MEMORY, 0, "HTTP server at %s: out of memory", record->site->base);
     return status;
 }
 
 static void end(ceni_curl_record *record)
 {
     if (record->easy) {
-        curl_easy_cleanup(record->easy); /* closes its sockets, and so needs the record */
+        curl_easy_cleanup(record->easy); /* closes its sockets through the record */
         ceni_curl_record_remove(record);
     }
     ceni_curl_forget(record->credentials);
@@ -98,13 +97,13 @@ static void end(ceni_curl_record *record)
 static cen_status open_handle(void *site, void **out, cen_error *error)
 {
     ceni_curl_record *record = calloc(1, sizeof *record);
-    if (!record) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for an HTTP client");
+    if (!record) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "cen_curl_options: out of memory");
     record->site = site;
     cen_status status = ceni_curl_site_ask(site, &record->credentials, error);
     if (status == CEN_OK) record->easy = curl_easy_init();
     if (record->easy) ceni_curl_record_add(record);
     if (status == CEN_OK && (!record->easy || !ceni_curl_record_apply(record)))
-        status = ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for a client of %s", record->site->base);
+        status = ceni_curl_error(error, CEN_NO_MEMORY, 0, "HTTP server at %s: out of memory", record->site->base);
     if (status == CEN_OK && record->site->warm != CEN_CURL_COLD)
         status = warm(record, record->site->connect_ms, true, error);
     if (status == CEN_OK) *out = record->easy;
@@ -138,14 +137,14 @@ static cen_status test_handle(void *argument, void *easy, cen_error *error)
     const ceni_curl_site *site = argument;
     ceni_curl_record *record = ceni_curl_record_of(easy);
     curl_socket_t fd = socket_of(easy);
-    if (fd == CURL_SOCKET_BAD && site->warm == CEN_CURL_COLD) return CEN_OK; /* it has never been used */
+    if (fd == CURL_SOCKET_BAD && site->warm == CEN_CURL_COLD) return CEN_OK; /* it was never used */
     if (site->test == CEN_CURL_TEST_REQUEST) return warm(record, site->test_ms, false, error);
     cen_status seen = fd == CURL_SOCKET_BAD ? CEN_LOST : ceni_curl_socket_look(fd);
     if (seen == CEN_EMPTY) return CEN_OK;
-    /* Over TLS, and by HTTP/2, a server may have something to say that is no farewell. */
+    /* Over TLS or HTTP/2, input from the server may be something other than the end. */
     bool is_talkative = site->tls || site->opens_version == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
     if (seen == CEN_OK && is_talkative) return warm(record, site->test_ms, false, error);
-    return ceni_curl_error(error, CEN_LOST, 0, "%s has ended the connection", site->base);
+    return ceni_curl_error(error, CEN_LOST, 0, "HTTP server at %s: connection closed by the server", site->base);
 }
 
 static void interrupt_handle(void *site, void *easy)
@@ -158,7 +157,7 @@ static void interrupt_handle(void *site, void *easy)
     ceni_curl_sockets_shut(&record->sockets, true);
 }
 
-/* One that begins to warm after its record was looked at finds the mark. */
+/* A warm-up that begins after its record was visited sees the flag. */
 static void cancel_all(void *argument)
 {
     ceni_curl_site *site = argument;
@@ -166,9 +165,9 @@ static void cancel_all(void *argument)
     ceni_curl_records_cancel(site);
 }
 
-/* Its holder may be in the middle of a transfer, here or, when the process was forked, in the parent: nothing of curl's own can be
- * touched, nor freed. curl_easy_cleanup would say goodbye, by TLS and HTTP/2, on a connection that is the parent's. In the same
- * process a close follows. */
+/* A holder may be in the middle of a transfer, here or, after a fork, in the parent. So nothing of curl's may be
+ * touched or freed: curl_easy_cleanup would send closing messages of TLS and HTTP/2 on the parent's connection. In the
+ * same process a close follows. */
 static void abandon_handle(void *site, void *easy)
 {
     ceni_curl_record *record = ceni_curl_record_of(easy);
@@ -181,7 +180,7 @@ static void abandon_handle(void *site, void *easy)
 static cen_status prepare_with(void *options, void **site, cen_error *error)
 {
     ceni_curl_site *made = NULL;
-    if (!options) return ceni_curl_error(error, CEN_INVALID, 0, "an HTTP client needs options");
+    if (!options) return ceni_curl_error(error, CEN_INVALID, 0, "cen_curl_with: options is NULL");
     cen_status status = ceni_curl_site_new(options, &made, error);
     *site = made;
     return status;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loops at the end of the process.
+ * The loops at the exit of the process.
  *
- * exit runs the handlers of atexit, last in, first out, while all threads go on. OpenSSL, which curl initialises, frees its tables
- * in one of them, and a loop that is in the middle of a handshake crashes. So our handler is registered after curl has
- * begun: it runs first, and each loop stops where it is outside curl, for good. What is asked is not answered any more.
+ * exit runs the atexit handlers in reverse order while all threads go on. In one of them OpenSSL, which curl
+ * initialises, frees its tables, and a loop in the middle of a handshake would crash. Our handler is registered after
+ * curl's initialisation, so it runs first. It makes each loop stop for good at a point outside curl. Requests get no
+ * response after that.
  *
- *     exit:  exiting ▶ wakes all loops ▶ waits until none is in curl but its own, TIMEOUT_NS at most
+ *     exit:  exiting ▶ wakes all loops ▶ waits until no other loop is in curl, TIMEOUT_NS at most
  *     loop:  once around: exiting? ▶ counts itself out ▶ sleeps until the process is gone
  *
- * A program that closes the client in a handler of its own, later, ends the requests on that thread.
+ * If the program closes the client later, in an exit handler of its own, the requests are ended on that thread.
  *
- * A loop that runs a function of the program's, which a future told inline is, is awaited so long, too.
+ * A loop that runs a function of the program, called inline by a future, is waited for in the same way.
  */
 #include <errno.h>
 #include <time.h>
@@ -24,10 +25,10 @@ static const int64_t TIMEOUT_NS = INT64_C(2000000000);
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 /* under the mutex */
-static ceni_http_loop *loops; /* whose threads run or are about to, and have not stopped */
+static ceni_http_loop *loops; /* with running or starting threads that have not stopped */
 static atomic_bool exiting;   /* written under the mutex */
 
-static _Thread_local const ceni_http_loop *here; /* whose thread this is: it may be the one that calls exit */
+static _Thread_local const ceni_http_loop *here; /* the loop of this thread, which may be the one that calls exit */
 
 void ceni_http_exit_enter(ceni_http_loop *loop)
 {
@@ -80,7 +81,7 @@ static unsigned others_locked(void)
 static void at_exit(void)
 {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until); /* of a condition that is made statically */
+    clock_gettime(CLOCK_REALTIME, &until); /* the clock of a static condition */
     until.tv_sec += TIMEOUT_NS / 1000000000;
     pthread_mutex_lock(&mutex);
     atomic_store(&exiting, true);
@@ -94,7 +95,7 @@ bool ceni_http_exit_register(void)
     return atexit(at_exit) == 0;
 }
 
-/* The child of a fork has none of the threads. */
+/* A forked child has none of the threads. */
 void ceni_http_exit_forget(void)
 {
     pthread_mutex_init(&mutex, NULL);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flights: requests of the HTTP/2 client, from ask to their end.
+ * Flights: requests of the HTTP/2 client, from their start to their end.
  *
- * A flight ends once: by who has it. Its future is the program's, who may give it up at any moment and reuse the memory, so the
- * flight has all that the request needs in memory of its own, and touches the future by the promise alone. That nobody wants
- * it any more is found out by looking now and then: by its loop, or, while it waits for a route, by a sweep.
+ * A flight ends once, by the thread that has it. Its future belongs to the program, which may cancel it at any time and
+ * reuse the memory. So the flight has copies of everything that the request needs, and touches the future only by the
+ * promise. Cancels are noticed by checks at intervals: by the flight's loop or, while it waits for a route, by a sweep.
  *
- * Sweeping. A flight that waits may be routed, on another thread, while the sweep takes it back: so the sweep holds it. A flight
- * that nobody wants is never routed again, so that its routing is not made ready anew under the sweep's hands.
+ * Sweeping. A waiting flight may be routed on another thread while the sweep cancels its route. So the sweep holds a
+ * reference. A cancelled flight is never routed again, so its routing is not initialised again during the sweep.
  */
 #include <stdarg.h>
 
@@ -15,7 +15,7 @@
 
 enum { SWEEP = 64 };
 
-/* ---- Life ------------------------------------------------------------------------------------------ */
+/* ---- Lifetime -------------------------------------------------------------------------------------- */
 
 static void flight_free(ceni_http_flight *flight)
 {
@@ -27,7 +27,7 @@ static void flight_free(ceni_http_flight *flight)
     free(flight);
 }
 
-/* Lets go of it; with the last hold it is gone, and the client may be, too. */
+/* Drop references. With the last one the flight is freed, and the client may be freed then, too. */
 static void drop(ceni_http_flight *flight, int holds)
 {
     cen_http *http = flight->http;
@@ -55,7 +55,7 @@ static bool copy_headers(ceni_http_flight *flight, const struct curl_slist *site
     return true;
 }
 
-/* The moment of a deadline that was fixed: its field is a moment, or one of the ends of the range. */
+/* Return the time of a deadline: a moment, or one of the ends of the range. */
 static int64_t moment_of(cen_deadline deadline)
 {
     return cen_deadline_fix(deadline).ns_;
@@ -69,7 +69,7 @@ static ceni_http_flight *flight_new(cen_http *http, const cen_http_request *requ
     flight->holds = 1;
     flight->begun = cen_clock();
     flight->moment = moment_of(request->deadline.ns_ ? request->deadline : http->deadline);
-    flight->pick = request->pick;
+    flight->pick = request->hint;
     flight->reply.most = request->max_reply ? request->max_reply : http->most;
     flight->url = ceni_curl_site_url(http->site, request->path);
     flight->method = strdup(request->method ? request->method : "GET");
@@ -101,7 +101,8 @@ static uint64_t *count_of(cen_http *http, cen_status status)
     }
 }
 
-/* Counted before it is told, so that who is told finds it counted; and otherwise if there was nobody to tell. */
+/* Report the end. It is counted before, so that the program finds it counted in its callback. If the future was
+ * cancelled, the count is corrected. */
 static void tell(ceni_http_flight *flight, cen_status status, cen_http_reply *reply, const cen_error *error)
 {
     cen_http *http = flight->http;
@@ -141,7 +142,7 @@ void ceni_http_flight_leave(ceni_http_flight *flight, cen_outcome outcome)
     cen_route_done(&flight->routing.route, outcome, 0);
 }
 
-/* One piece of memory: the reply, its type, and the body that came is taken over. */
+/* One allocation for the reply, its type and the member's name. The received body is taken over. */
 struct reply {
     cen_http_reply reply;
     char *bytes;
@@ -196,7 +197,7 @@ static void leave_line_locked(ceni_http_flight *flight)
     flight->link_waiting = NULL;
 }
 
-/* The router has a member for it, or tells why it has none. On any thread. */
+/* The router has found a member, or failed. On any thread. */
 static void on_routed(cen_future *future)
 {
     ceni_http_flight *flight = (ceni_http_flight *)future;
@@ -212,16 +213,16 @@ void ceni_http_flight_route(ceni_http_flight *flight)
 {
     cen_http *http = flight->http;
     cen_deadline deadline = flight->moment == INT64_MAX ? CEN_NEVER : cen_at(flight->moment);
-    cen_route_op_init(&flight->routing);
+    cen_route_op_init(&flight->routing, NULL, NULL);
     flight->routing.future.error = &flight->error;
     cen_future_then(&flight->routing.future, on_routed, cen_inline());
     wait_in_line(flight);
     if (cen_router_route_async(http->router, &flight->pick, deadline, &flight->routing) == CEN_OK)
-        return; /* it may be gone by now */
+        return; /* it may be freed by now */
     pthread_mutex_lock(&http->mutex);
     leave_line_locked(flight);
     pthread_mutex_unlock(&http->mutex);
-    ceni_http_flight_fail(flight, CEN_DRIVER, 0, "%s: the router would not be asked", http->name);
+    ceni_http_flight_fail(flight, CEN_DRIVER, 0, "HTTP client \"%s\": cannot route the request", http->name);
 }
 
 bool ceni_http_flights_sweep(cen_http *http)
@@ -238,26 +239,27 @@ bool ceni_http_flights_sweep(cen_http *http)
     pthread_mutex_unlock(&http->mutex);
     for (int i = 0; i < count; i++) {
         ceni_http_flight *flight = unwanted[i];
-        if (cen_future_cancel(&flight->routing.future)) { /* it is here and nowhere else now */
+        if (cen_future_cancel(&flight->routing.future)) { /* now only this thread has it */
             pthread_mutex_lock(&http->mutex);
             leave_line_locked(flight);
             pthread_mutex_unlock(&http->mutex);
-            ceni_http_flight_fail(flight, CEN_INTERRUPTED, 0, "%s: nobody wants the reply any more", http->name);
+            ceni_http_flight_fail(flight, CEN_INTERRUPTED, 0, "HTTP client \"%s\": request cancelled", http->name);
         }
         drop(flight, 1);
     }
     return some;
 }
 
-/* ---- The program's side -------------------------------------------------------------------------------------- */
+/* ---- Public calls -------------------------------------------------------------------------------------------- */
 
 static cen_status refuse(cen_http *http, const cen_http_request *request, const void *out, cen_error *error)
 {
     if (!http || !request || !out)
-        return ceni_curl_error(error, CEN_INVALID, 0, "a request needs a client and somewhere for its reply");
+        return ceni_curl_error(error, CEN_INVALID, 0,
+                               "cen_http_fetch: http, request and out (or future) must not be NULL");
     if (http->process != ceni_curl_process())
-        return ceni_curl_error(error, CEN_FORKED, 0,
-                               "this HTTP client belongs to the process that this one was forked from");
+        return ceni_curl_error(error, CEN_FORKED, 0, "HTTP client \"%s\": it belongs to the parent process",
+                               http->name);
     return CEN_OK;
 }
 
@@ -267,7 +269,8 @@ static cen_status read_request(const cen_http *http, const cen_http_request *giv
     cen_status status = cen_sized_read(request, sizeof *request, given, "cen_http_fetch_async: request", error);
     if (status != CEN_OK) return status;
     if (!request->path || request->path[0] != '/')
-        return ceni_curl_error(error, CEN_INVALID, 0, "%s: the path of a request begins with a slash", http->name);
+        return ceni_curl_error(error, CEN_INVALID, 0, "HTTP client \"%s\": request.path must begin with a slash",
+                               http->name);
     return CEN_OK;
 }
 
@@ -278,11 +281,12 @@ cen_status cen_http_fetch_async(cen_http *http, const cen_http_request *request,
     if (status == CEN_OK) status = read_request(http, request, &known, error);
     if (status != CEN_OK) return status;
     ceni_http_flight *flight = flight_new(http, &known);
-    if (!flight) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "%s: there is no memory for a request", http->name);
+    if (!flight) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "HTTP client \"%s\": out of memory", http->name);
     status = cen_promise_init(&flight->promise, future);
     if (status != CEN_OK) {
         flight_free(flight);
-        return ceni_curl_error(error, status, 0, "%s: the future of a request was not made ready", http->name);
+        return ceni_curl_error(error, status, 0, "HTTP client \"%s\": cannot initialise the future of the request",
+                               http->name);
     }
     pthread_mutex_lock(&http->mutex);
     http->flights++;
@@ -298,13 +302,14 @@ cen_status cen_http_fetch(cen_http *http, const cen_http_request *request, cen_h
     cen_status status = refuse(http, request, out, error);
     if (status != CEN_OK) return status;
     if (ceni_http_on_loop(http))
-        return ceni_curl_error(error, CEN_MISUSE, 0, "%s: a loop's thread cannot wait for a reply", http->name);
+        return ceni_curl_error(error, CEN_MISUSE, 0, "HTTP client \"%s\": a fetch must not wait on its loop's thread",
+                               http->name);
     cen_future future;
     cen_future_init(&future);
     future.error = error;
     status = cen_http_fetch_async(http, request, &future, error);
     if (status != CEN_OK) return status;
-    cen_future_wait(&future, CEN_NEVER); /* its deadline is the request's */
+    cen_future_wait(&future, CEN_NEVER); /* the request has its own deadline */
     if (future.status == CEN_OK) *out = future.value;
     return future.status;
 }

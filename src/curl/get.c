@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a holder does with a handle of a pool. */
+/* The calls of a holder on a handle of a pool. */
 #include "curl/internal.h"
 
 static ceni_curl_record *own(CURL *handle)
@@ -33,7 +33,7 @@ cen_status cen_curl_progress(CURL *handle, curl_xferinfo_callback progress, void
 cen_status cen_curl_result(CURL *handle, CURLcode code, cen_error *error)
 {
     ceni_curl_record *record = own(handle);
-    if (!record) return ceni_curl_error(error, CEN_INVALID, 0, "this is not a handle of a pool of HTTP clients");
+    if (!record) return ceni_curl_error(error, CEN_INVALID, 0, "handle is not an HTTP client of this driver's pools");
     if (code == CURLE_OK) return CEN_OK;
     pthread_mutex_lock(record->sockets.mutex);
     bool interrupted = record->interrupted;
@@ -43,12 +43,12 @@ cen_status cen_curl_result(CURL *handle, CURLcode code, cen_error *error)
     curl_easy_getinfo(handle, CURLINFO_EFFECTIVE_URL, &url);
     const char *said = record->said[0] ? record->said : curl_easy_strerror(code);
     cen_status status = interrupted ? CEN_INTERRUPTED : lost ? CEN_LOST : ceni_curl_status(code);
-    return ceni_curl_error(error, status, (int)code, "%s %s: %s (curl %d)", url && url[0] ? url : record->site->base,
-                           interrupted ? "was given up" : "brought no answer", lost ? "its connection has ended" : said,
-                           (int)code);
+    return ceni_curl_error(error, status, (int)code, "HTTP request to %s %s: %s (curl %d)",
+                           url && url[0] ? url : record->site->base, interrupted ? "interrupted" : "failed",
+                           lost ? "connection closed by the server" : said, (int)code);
 }
 
-/* Puts what came into the response. */
+/* Store the received data in the response. */
 static cen_status receive(ceni_curl_record *record, ceni_curl_body *body, cen_curl_response *response)
 {
     const char *type = NULL;
@@ -67,7 +67,7 @@ cen_status cen_curl_get(CURL *handle, const char *path, cen_curl_response *respo
     ceni_curl_record *record = own(handle);
     if (!record || !response || !path || path[0] != '/')
         return ceni_curl_error(error, CEN_INVALID, 0,
-                               "a get needs a handle of a pool, a path that begins with / and a response");
+                               "cen_curl_get: invalid handle, response NULL or path without a leading slash");
     cen_curl_response_free(response);
     ceni_curl_body body = {.most = response->max_body ? response->max_body : (size_t)1 << 20};
     cen_status status = ceni_curl_record_apply(record) ? set_path(record, path) : CEN_NO_MEMORY;
@@ -76,8 +76,9 @@ cen_status cen_curl_get(CURL *handle, const char *path, cen_curl_response *respo
         curl_easy_setopt(handle, CURLOPT_WRITEDATA, &body);
         CURLcode code = curl_easy_perform(handle);
         if (body.too_large)
-            status = ceni_curl_error(error, CEN_FULL, (int)code, "the body of %s%s is larger than %zu bytes",
-                                     record->site->base, path, body.most);
+            status =
+                ceni_curl_error(error, CEN_FULL, (int)code, "HTTP request to %s%s: body too large (limit %zu bytes)",
+                                record->site->base, path, body.most);
         else if (body.no_memory) status = CEN_NO_MEMORY;
         else status = cen_curl_result(handle, code, error);
         if (status == CEN_OK) status = receive(record, &body, response);
@@ -85,7 +86,7 @@ cen_status cen_curl_get(CURL *handle, const char *path, cen_curl_response *respo
     }
     free(body.bytes);
     if (status == CEN_NO_MEMORY)
-        ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for what %s%s answers", record->site->base, path);
+        ceni_curl_error(error, CEN_NO_MEMORY, 0, "HTTP request to %s%s: out of memory", record->site->base, path);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The HTTP/2 client: options, beginning and end. */
+/* The HTTP/2 client: options, creation and end. */
 #include "curl/http.h"
 
 enum { MOST_LOOPS = 256, MOST_STREAMS = 10000 };
@@ -52,7 +52,7 @@ static cen_status make_parts(cen_http *http, const cen_http_options *o, cen_erro
     status = cen_router_new(&router, &http->router, error);
     if (status != CEN_OK) return status;
     http->loops = calloc(http->loop_count, sizeof *http->loops);
-    if (!http->loops) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for %s", http->name);
+    if (!http->loops) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "HTTP client \"%s\": out of memory", http->name);
     for (uint32_t i = 0; status == CEN_OK && i < http->loop_count; i++)
         status = ceni_http_loop_init(&http->loops[i], http, i, error);
     return status;
@@ -74,12 +74,12 @@ static cen_status start_loops(cen_http *http, cen_error *error)
     for (uint32_t i = 0; i < http->loop_count; i++) {
         if (ceni_http_loop_start(&http->loops[i])) continue;
         while (i > 0) ceni_http_loop_stop(&http->loops[--i]);
-        return ceni_curl_error(error, CEN_SYSTEM, 0, "no thread could be had for %s", http->name);
+        return ceni_curl_error(error, CEN_SYSTEM, 0, "HTTP client \"%s\": cannot start a thread", http->name);
     }
     return CEN_OK;
 }
 
-/* Waits until a connection is there, or all have been tried in vain. */
+/* Wait until a connection is up or all have failed once. */
 static cen_status await_first(cen_http *http, cen_error *error)
 {
     pthread_mutex_lock(&http->mutex);
@@ -96,20 +96,19 @@ cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_err
 {
     cen_http_options known;
     if (!options || !out)
-        return ceni_curl_error(error, CEN_INVALID, 0, "an HTTP client needs options and somewhere to be put");
+        return ceni_curl_error(error, CEN_INVALID, 0, "cen_http_new: options and out must not be NULL");
     cen_status status = cen_sized_read(&known, sizeof known, options, "cen_http_new: options", error);
     if (status != CEN_OK) return status;
     if (known.reroutes == CEN_OFF)
-        return ceni_curl_error(
-            error, CEN_INVALID, 0,
-            "the option reroutes of an HTTP client is CEN_OFF, and reroutes have a limit; CEN_NONE: never");
+        return ceni_curl_error(error, CEN_INVALID, 0,
+                               "cen_http_new: options.reroutes must not be CEN_OFF (unlimited); use CEN_NONE for none");
     if (cen_time_is_tiny(known.keepalive_ns))
-        return ceni_curl_error(error, CEN_INVALID, 0, "the option keepalive_ns of an HTTP client " CEN_TIME_IS_TINY,
+        return ceni_curl_error(error, CEN_INVALID, 0, "cen_http_new: options.keepalive_ns " CEN_TIME_IS_TINY,
                                (long long)known.keepalive_ns);
     const char *wrong = wrong_field(&known);
-    if (wrong) return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client is not allowed", wrong);
+    if (wrong) return ceni_curl_error(error, CEN_INVALID, 0, "cen_http_new: options.%s is out of range", wrong);
     cen_http *http = calloc(1, sizeof *http);
-    if (!http) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for an HTTP client");
+    if (!http) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "cen_http_new: out of memory");
     read_numbers(http, &known);
     pthread_mutex_init(&http->mutex, NULL);
     pthread_cond_init(&http->changed, NULL);
@@ -125,9 +124,9 @@ cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_err
     return status;
 }
 
-/* ---- The end -------------------------------------------------------------------------------------------- */
+/* ---- Close and free ------------------------------------------------------------------------------------- */
 
-/* The first who asks closes it. */
+/* Only the first caller closes the client. */
 static bool begin_close(cen_http *http)
 {
     pthread_mutex_lock(&http->mutex);
@@ -159,7 +158,7 @@ cen_status cen_http_close(cen_http *http, cen_deadline deadline, cen_http_report
         return CEN_INVALID;
     if (ceni_http_on_loop(http))
         return refuse_close(http, CEN_MISUSE, "a close must not wait on its loop's thread", error);
-    if (!begin_close(http)) return refuse_close(http, CEN_CLOSED, "it has been closed already", error);
+    if (!begin_close(http)) return refuse_close(http, CEN_CLOSED, "it has already been closed", error);
     cen_router_report routed = CEN_SIZED(cen_router_report);
     cen_router_close(http->router, deadline.ns_ ? deadline : cen_in_s(5), &routed, NULL);
     for (uint32_t i = 0; i < http->loop_count; i++) ceni_http_loop_stop(&http->loops[i]);
@@ -188,7 +187,7 @@ cen_status cen_http_free(cen_http *http)
     return CEN_OK;
 }
 
-/* ---- A look at it ------------------------------------------------------------------------------------------ */
+/* ---- Stats ------------------------------------------------------------------------------------------------- */
 
 cen_status cen_http_stats_get(cen_http *http, cen_http_stats *out)
 {

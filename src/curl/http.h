@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the HTTP/2 client know of one another.
+ * The shared declarations of the HTTP/2 client.
  *
  *     http     the client: a router and its loops
  *     loop     a thread, a multi handle, one connection; a member of the router
- *     flight   one request, from ask to its end
+ *     flight   one request, from start to end
  *
- * A flight is in one place at a time: in the router's hands (waiting), in a loop's inbox, or among a loop's active ones. Whoever
- * takes it out of one place has it, and puts it into the next, or ends it.
+ * A flight is in one place at a time: waiting in the router, in a loop's inbox, or among a loop's active flights. The
+ * thread that takes it out of a place has it, and puts it into the next one or ends it.
  */
 #ifndef CENI_CURL_HTTP_H
 #define CENI_CURL_HTTP_H
@@ -23,21 +23,21 @@ typedef struct ceni_http_loop ceni_http_loop;
 enum { CENI_HTTP_GOODBYES = 8 };
 
 typedef struct ceni_http_flight {
-    cen_route_op routing; /* first: the router tells of it by its address */
+    cen_route_op routing; /* first member: the router's future is a pointer to the flight */
     cen_http *http;
     cen_promise promise;
     /* under the client's mutex */
-    int holds; /* its place, and whoever sweeps; with the last it is freed */
+    int holds; /* references: its place, and a sweep; freed with the last */
     struct ceni_http_flight *next_waiting, **link_waiting;
-    /* of whoever has it */
-    struct ceni_http_flight *next, **link; /* in a loop */
+    /* only the thread that has it */
+    struct ceni_http_flight *next, **link; /* in the loop's list */
     cen_error error;
-    cen_pick pick;
-    int64_t moment, begun; /* its deadline, INT64_MAX for never; when it was asked */
+    cen_route_hint pick;
+    int64_t moment, begun; /* its deadline, INT64_MAX for none; the start of the request */
     int64_t tries;
-    bool sent;     /* or maybe */
-    uint64_t turn; /* which of the loop's connections it is on */
-    long stream;   /* its number there; -1: none is known */
+    bool sent;     /* it may have been sent */
+    uint64_t turn; /* the number of its connection among the loop's */
+    long stream;   /* its stream id; -1: unknown */
     CURL *easy;
     char *url, *method;
     struct curl_slist *headers;
@@ -58,29 +58,29 @@ struct ceni_http_loop {
     ceni_curl_sockets sockets;
     /* under the mutex of exit.c */
     struct ceni_http_loop *next_running;
-    bool has_stopped; /* since the process exits */
+    bool has_stopped; /* for good, because the process exits */
     /* under mutex */
     pthread_mutex_t mutex;
     ceni_http_flight *inbox, **inbox_end;
     bool sleeps, stops, ended;
-    /* the loop's thread's */
+    /* only the loop's thread */
     ceni_http_flight *active;
     int64_t active_count;
-    CURL **spares; /* handles that have nothing to do */
+    CURL **spares; /* idle handles */
     size_t spare_count;
     cen_curl_credentials *credentials;
     CURL *probe;
-    bool probing, opening; /* opening: the probe makes the connection */
+    bool probing, opening; /* opening: the probe opens the connection */
     bool up, tried;
-    bool suspect;  /* a request was late: is the connection there? */
-    bool unusable; /* a request found no connection, or the server ends it */
-    uint64_t turn; /* counts the connections that were tried */
+    bool suspect;  /* a request was late: check the connection */
+    bool unusable; /* a request found no connection, or the server is ending it */
+    uint64_t turn; /* the number of connections tried */
     struct {
         uint64_t turn;
-        long last;                  /* stream that the server sees to; LONG_MAX: it has not said so */
-    } goodbyes[CENI_HTTP_GOODBYES]; /* of the last few connections: some end while their successors are there */
+        long last;                  /* the last stream that the server handles; LONG_MAX: no GOAWAY yet */
+    } goodbyes[CENI_HTTP_GOODBYES]; /* of the last few connections, which may end while later ones exist */
     int64_t heard, probed, next_try, backoff;
-    cen_error cause; /* the last thing that went wrong */
+    cen_error cause; /* the last error */
     char said[CURL_ERROR_SIZE];
 };
 
@@ -100,66 +100,67 @@ struct cen_http {
     pthread_cond_t changed; /* a loop has tried, or the last flight is over */
     uint32_t tried, up;
     bool closing, closed;
-    cen_error failure;         /* of the last attempt that failed */
-    ceni_http_flight *waiting; /* those that the router has */
-    uint64_t flights;          /* that are there */
+    cen_error failure;         /* of the last failed attempt */
+    ceni_http_flight *waiting; /* flights in the router */
+    uint64_t flights;          /* their number */
     cen_http_stats counts;
 };
 
 /* ---- flight.c ------------------------------------------------------------------------------------ */
 
-/* Hands it to the router, which hands it to a loop. */
+/* Pass the flight to the router, which passes it to a loop. */
 void ceni_http_flight_route(ceni_http_flight *flight);
 
-/* Ends its use of a member. */
+/* End its use of a member. */
 void ceni_http_flight_leave(ceni_http_flight *flight, cen_outcome outcome);
 
-/* Tells how it ended, and lets go of it. It has no route, and no handle. */
+/* Report the end of a flight and release it. It has no route and no handle. */
 void ceni_http_flight_answer(ceni_http_flight *flight, cen_http_reply *reply);
 __attribute__((format(printf, 4, 5))) void ceni_http_flight_fail(ceni_http_flight *flight, cen_status status, int code,
                                                                  const char *format, ...);
 
-/* The reply, of what its handle has received; NULL: no memory. */
+/* Build the reply from what its handle has received. NULL: out of memory. */
 cen_http_reply *ceni_http_flight_reply(ceni_http_flight *flight, const char *member);
 
-/* Takes those out of the router's line that nobody wants any more. True: some wait. */
+/* Cancel waiting flights whose future was cancelled. Returns true if any wait. */
 bool ceni_http_flights_sweep(cen_http *http);
 
 /* ---- loop.c ---------------------------------------------------------------------------------------- */
 
 cen_status ceni_http_loop_init(ceni_http_loop *loop, cen_http *http, uint32_t index, cen_error *error);
 bool ceni_http_loop_start(ceni_http_loop *loop);
-void ceni_http_loop_stop(ceni_http_loop *loop); /* and waits for its end */
+void ceni_http_loop_stop(ceni_http_loop *loop); /* and wait for its thread */
 void ceni_http_loop_fini(ceni_http_loop *loop);
 
-/* Whether this thread is a loop's of that client. */
+/* Return true on a loop's thread of that client. */
 bool ceni_http_on_loop(const cen_http *http);
 
-/* exit.c: the loop's thread begins and ends; once around it looks whether it is to stop for good, because the process exits. */
+/* exit.c: a loop's thread begins and ends. Once around it checks whether it must stop for good, because the process
+ * exits. */
 void ceni_http_exit_enter(ceni_http_loop *loop);
 void ceni_http_exit_is_here(const ceni_http_loop *loop); /* on the loop's own thread */
 void ceni_http_exit_leave(ceni_http_loop *loop);
 void ceni_http_exit_look(ceni_http_loop *loop);
 bool ceni_http_exit_has_stopped(const ceni_http_loop *loop);
 
-/* From any thread: the flight, which has a route to this loop, is the loop's. */
+/* From any thread: pass a flight, which has a route to this loop, to the loop. */
 void ceni_http_loop_push(ceni_http_loop *loop, ceni_http_flight *flight);
 
 /* ---- stream.c: on the loop's thread ------------------------------------------------------------------ */
 
 void ceni_http_stream_start(ceni_http_loop *loop, ceni_http_flight *flight);
 void ceni_http_stream_done(ceni_http_loop *loop, ceni_http_flight *flight, CURLcode code);
-/* Something that curl says, about a flight or, with NULL, the probe. */
+/* Read a line of curl's verbose output, of a flight or, if NULL, of the probe. */
 void ceni_http_listen_to(ceni_http_loop *loop, ceni_http_flight *flight, const char *text, size_t size);
-void ceni_http_streams_sweep(ceni_http_loop *loop);                        /* those that nobody wants any more */
-void ceni_http_streams_end(ceni_http_loop *loop, ceni_http_flight *inbox); /* all of them, and these, with CLOSED */
+void ceni_http_streams_sweep(ceni_http_loop *loop);                        /* cancelled ones */
+void ceni_http_streams_end(ceni_http_loop *loop, ceni_http_flight *inbox); /* all, and the inbox's, with CLOSED */
 
 /* ---- link.c: on the loop's thread -------------------------------------------------------------------- */
 
-void ceni_http_link_mind(ceni_http_loop *loop); /* up or down, and what is to be done about it */
+void ceni_http_link_mind(ceni_http_loop *loop); /* set up or down, and start probes as needed */
 void ceni_http_link_probed(ceni_http_loop *loop, CURLcode code);
-long ceni_http_link_pause(const ceni_http_loop *loop); /* milliseconds until it is to be minded again */
-void ceni_http_link_idle_input(ceni_http_loop *loop);  /* something came while nothing was asked */
+long ceni_http_link_pause(const ceni_http_loop *loop); /* milliseconds until the next ceni_http_link_mind */
+void ceni_http_link_idle_input(ceni_http_loop *loop);  /* input has arrived without a request */
 void ceni_http_link_end(ceni_http_loop *loop);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection of a loop, and whether the loop is up in the router. All on the loop's thread.
+ * The connection of a loop, and whether the loop is up in the router. Everything runs on the loop's thread.
  *
  *     DOWN ──probe, which opens──▶ UP ──a probe fails, a request finds no connection, no socket is left──▶ DOWN
  *
- * The probe is the request that warms a site. Opening, it makes the connection, and the loop is up when it is answered by HTTP/2.
- * Later, when a request was late or nothing was heard for long, it asks whether the connection is there: any answer will do, and
- * so does anything that is heard meanwhile, since a server that is busy may let the probe wait.
+ * The probe is the warm-up request of a site. When it opens the connection, the loop is up once there is an HTTP/2
+ * response. Later, when a request was late or nothing was received for long, a probe checks the connection. Any
+ * response is good, and so is any other input meanwhile, because a busy server may keep the probe waiting.
  *
- * A connection that has ended in an orderly way lets streams that are under way come to their end, so its socket is left to
- * curl. One that does not answer is shut down, and its streams are lost.
+ * A connection that has ended in an orderly way lets its streams come to their end, so its socket is left to curl. One
+ * that does not respond is shut down, and its streams are lost.
  *
- * The limit of one connection, which makes curl hold back streams for which the server has no room instead of trying another
- * connection, is lifted while the probe opens: the last connection may not be at its end.
+ * The limit of one connection makes curl hold streams back when the server has no room for them, instead of opening
+ * another connection. The limit is lifted while the probe opens, because the previous connection may not have ended
+ * yet.
  */
 #include "curl/http.h"
 
@@ -33,7 +34,7 @@ static bool begin_probe(ceni_http_loop *loop, bool opens)
     ceni_curl_sockets_watch(&loop->sockets, loop->probe);
     loop->said[0] = '\0';
     curl_easy_setopt(loop->probe, CURLOPT_ERRORBUFFER, loop->said);
-    curl_easy_setopt(loop->probe, CURLOPT_PRIVATE, NULL); /* it is no flight */
+    curl_easy_setopt(loop->probe, CURLOPT_PRIVATE, NULL); /* not a flight */
     curl_easy_setopt(loop->probe, CURLOPT_PIPEWAIT, 1L);
     curl_easy_setopt(loop->probe, CURLOPT_DEBUGFUNCTION, on_talk);
     curl_easy_setopt(loop->probe, CURLOPT_DEBUGDATA, loop);
@@ -74,8 +75,8 @@ static void go_up(ceni_http_loop *loop)
     loop->backoff = 0;
     loop->heard = cen_clock();
     curl_multi_setopt(loop->multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1L);
-    cen_member_up(loop->member);
-    count(loop, true, &loop->http->counts.connects); /* whoever waits for the first finds it in the router */
+    cen_member_up(loop->member, NULL);
+    count(loop, true, &loop->http->counts.connects); /* a thread that waits for it finds it in the router */
     loop->up = true;
 }
 
@@ -83,11 +84,11 @@ static void go_down(ceni_http_loop *loop)
 {
     count(loop, false, &loop->http->counts.losses);
     loop->up = false;
-    loop->next_try = cen_clock(); /* at once: most servers that end a connection take another */
+    loop->next_try = cen_clock(); /* at once: most servers that end a connection accept another one */
     cen_member_down(loop->member, &loop->cause);
 }
 
-/* An opening was in vain: the next one waits for a random time, of up to twice the last. */
+/* An open has failed: wait a random time before the next one. Its limit doubles with each failure. */
 static void back_off(ceni_http_loop *loop)
 {
     cen_http *http = loop->http;
@@ -103,7 +104,7 @@ static void open_link(ceni_http_loop *loop)
     cen_status status = ceni_curl_site_ask(loop->http->site, &loop->credentials, &loop->cause);
     if (status == CEN_OK && begin_probe(loop, true)) return;
     if (status == CEN_OK)
-        ceni_curl_error(&loop->cause, CEN_NO_MEMORY, 0, "%s: there is no memory for a connection", loop->name);
+        ceni_curl_error(&loop->cause, CEN_NO_MEMORY, 0, "HTTP connection \"%s\": out of memory", loop->name);
     back_off(loop);
 }
 
@@ -116,9 +117,9 @@ static void opened(ceni_http_loop *loop, CURLcode code)
     long version = 0;
     curl_easy_getinfo(loop->probe, CURLINFO_HTTP_VERSION, &version);
     if (status == CEN_OK && version != CURL_HTTP_VERSION_2_0)
-        status = ceni_curl_error(&loop->cause, CEN_DRIVER, 0, "%s does not speak HTTP/2", site->base);
+        status = ceni_curl_error(&loop->cause, CEN_DRIVER, 0, "HTTP server at %s: no HTTP/2 support", site->base);
     if (status == CEN_OK) return go_up(loop);
-    ceni_curl_sockets_shut(&loop->sockets, true); /* whatever was half made */
+    ceni_curl_sockets_shut(&loop->sockets, true); /* close what is half open */
     back_off(loop);
 }
 
@@ -151,10 +152,11 @@ void ceni_http_link_idle_input(ceni_http_loop *loop)
     pthread_mutex_unlock(loop->sockets.mutex);
     if (!loop->up || loop->probing) return;
     if (!ended) {
-        loop->suspect = true; /* the probe reads what came */
+        loop->suspect = true; /* the probe reads the input */
         return;
     }
-    ceni_curl_error(&loop->cause, CEN_LOST, 0, "%s: %s has ended the connection", loop->name, loop->http->site->base);
+    ceni_curl_error(&loop->cause, CEN_LOST, 0, "HTTP connection \"%s\": closed by %s", loop->name,
+                    loop->http->site->base);
     go_down(loop);
 }
 
@@ -163,7 +165,7 @@ void ceni_http_link_mind(ceni_http_loop *loop)
     int64_t now = cen_clock(), quiet = loop->http->quiet;
     if (loop->up && (loop->unusable || sockets_of(loop) == 0)) {
         if (!loop->unusable && !loop->suspect)
-            ceni_curl_error(&loop->cause, CEN_LOST, 0, "%s: %s has ended the connection", loop->name,
+            ceni_curl_error(&loop->cause, CEN_LOST, 0, "HTTP connection \"%s\": closed by %s", loop->name,
                             loop->http->site->base);
         go_down(loop);
     }

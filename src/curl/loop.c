@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A loop: the thread that has a multi handle, and through it one connection.
+ * A loop: the thread of a multi handle, which has one connection.
  *
- * Other threads put flights into the inbox, under the mutex, and wake the thread if it sleeps: `sleeps` is set, under the same
- * one, when the inbox was found empty, so that a flight is never left lying. When the loop has ended the inbox takes nothing, and
- * whoever comes with a flight ends it there and then.
+ * Other threads put flights into the inbox under the mutex, and wake the thread if it sleeps. `sleeps` is set under the
+ * same mutex when the inbox was found empty, so no flight is left behind. After the loop has ended, the inbox accepts
+ * nothing, and the thread that has the flight ends it at once.
  *
  * No lock is held while curl, the router or a promise is called, except to wake the thread.
  */
@@ -14,7 +14,7 @@
 
 enum { SWEEP_MS = 50, IDLE_SOCKETS = 2 };
 
-static _Thread_local const cen_http *own; /* whose loop runs on this thread */
+static _Thread_local const cen_http *own; /* the client whose loop runs on this thread */
 
 bool ceni_http_on_loop(const cen_http *http)
 {
@@ -31,16 +31,17 @@ void ceni_http_loop_push(ceni_http_loop *loop, ceni_http_flight *flight)
         loop->inbox_end = &flight->next;
         loop->sleeps = false;
     }
-    /* Under the mutex: when that is free, the loop may answer, and who is told may close and free the client. It writes a byte. */
+    /* Under the mutex: when it is released the loop may complete the flight, and the program may close and free the
+     * client. The wake-up only writes a byte. */
     if (wakes) curl_multi_wakeup(loop->multi);
     pthread_mutex_unlock(&loop->mutex);
     if (!ended) return;
     ceni_http_flight_leave(flight, CEN_OUTCOME_CANCELLED);
-    ceni_http_flight_fail(flight, CEN_CLOSED, 0, "%s was closed before the request for %s was sent", loop->http->name,
-                          flight->url);
+    ceni_http_flight_fail(flight, CEN_CLOSED, 0, "HTTP client \"%s\": request to %s not sent: client closed",
+                          loop->http->name, flight->url);
 }
 
-/* All that is in the inbox. False: the loop is to end, and nothing will come any more. */
+/* Take everything in the inbox. Returns false if the loop must end, and no more flights will come. */
 static bool take_inbox(ceni_http_loop *loop, ceni_http_flight **out)
 {
     pthread_mutex_lock(&loop->mutex);
@@ -67,7 +68,7 @@ static void read_messages(ceni_http_loop *loop)
     }
 }
 
-/* While nothing is asked, curl does not look at the connection: so this does. */
+/* Without requests curl does not watch the connection, so the loop does. */
 static unsigned idle_sockets(ceni_http_loop *loop, struct curl_waitfd *out)
 {
     unsigned count = 0;
@@ -113,7 +114,7 @@ static void *run(void *argument)
     int64_t swept = 0;
     bool some_wait = false;
     char name[16];
-    snprintf(name, sizeof name, "%.15s", loop->name); /* all that fits */
+    snprintf(name, sizeof name, "%.15s", loop->name); /* truncated to 15 characters */
     pthread_setname_np(pthread_self(), name);
     own = loop->http;
     ceni_http_exit_is_here(loop);
@@ -140,7 +141,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------------- */
+/* ---- Lifetime ------------------------------------------------------------------------------------------ */
 
 cen_status ceni_http_loop_init(ceni_http_loop *loop, cen_http *http, uint32_t index, cen_error *error)
 {
@@ -154,10 +155,10 @@ cen_status ceni_http_loop_init(ceni_http_loop *loop, cen_http *http, uint32_t in
     loop->probe = curl_easy_init();
     loop->spares = calloc((size_t)http->streams, sizeof *loop->spares);
     if (!loop->multi || !loop->probe || !loop->spares)
-        return ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for the loops of %s", http->name);
+        return ceni_curl_error(error, CEN_NO_MEMORY, 0, "HTTP client \"%s\": out of memory", http->name);
     curl_multi_setopt(loop->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
     curl_multi_setopt(loop->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)http->streams + 1); /* and the probe */
-    cen_member_options member = CEN_MEMBER_OPTIONS(.name = loop->name, .value = loop, .max = http->streams);
+    cen_member_options member = CEN_MEMBER_OPTIONS(.name = loop->name, .value = loop, .max_in_flight = http->streams);
     return cen_router_add(http->router, &member, &loop->member, error);
 }
 
@@ -166,7 +167,7 @@ bool ceni_http_loop_start(ceni_http_loop *loop)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    ceni_http_exit_enter(loop); /* before it runs: an exit that comes now awaits it */
+    ceni_http_exit_enter(loop); /* before the thread runs: an exit from now on waits for it */
     bool started = pthread_create(&loop->thread, NULL, run, loop) == 0;
     if (!started) ceni_http_exit_leave(loop);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -183,7 +184,7 @@ void ceni_http_loop_stop(ceni_http_loop *loop)
         pthread_join(loop->thread, NULL);
         return;
     }
-    /* In an exit handler of the program's: its thread does nothing any more. */
+    /* In an exit handler of the program: the loop's thread has stopped for good. */
     ceni_http_flight *inbox;
     take_inbox(loop, &inbox);
     end(loop, inbox);
@@ -191,9 +192,9 @@ void ceni_http_loop_stop(ceni_http_loop *loop)
 
 void ceni_http_loop_fini(ceni_http_loop *loop)
 {
-    if (!loop->http) return; /* it was never begun */
+    if (!loop->http) return; /* it was not initialised */
     if (loop->probe) curl_easy_cleanup(loop->probe);
-    if (loop->multi) curl_multi_cleanup(loop->multi); /* ends the connection */
+    if (loop->multi) curl_multi_cleanup(loop->multi); /* closes the connection */
     ceni_curl_forget(loop->credentials);
     free(loop->spares);
     pthread_mutex_destroy(&loop->sockets_mutex);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What there is once in a process: curl's own beginning, and a number that tells a child of a fork from its parent.
+ * Once per process: curl's initialisation, and a number that tells a forked child from its parent.
  *
- * curl is never ended: others in the program may use it, and when the last of them stops is not ours to know.
+ * curl's global cleanup is never called: other code in the program may use curl, and this driver cannot know when the
+ * last user stops.
  */
 #include "curl/internal.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool ready;
-static unsigned process = 1; /* written by the only thread of a child, before it goes on */
+static unsigned process = 1; /* written in the child by its only thread */
 
 static void child(void)
 {

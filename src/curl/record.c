@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of the handles that pools have, found by the handle: its one pointer for strangers, CURLOPT_PRIVATE, is the program's.
+ * The records of the pools' handles, found by the handle. The handle's one pointer for users, CURLOPT_PRIVATE, belongs
+ * to the program.
  *
- * They stand on shelves by the handle's address, each with a mutex that is held for a few steps, so that threads
- * seldom meet. Around a fork all of them are held: a child finds them whole and free, and may go on.
+ * Records are on shelves by the handle's address. Each shelf has a mutex that is held for a few instructions, so
+ * threads seldom contend. All of them are held during a fork, so the child's copies are consistent and unlocked.
  */
 #include "curl/internal.h"
 
@@ -12,7 +13,7 @@ enum { SHELVES = 32 };
 static struct shelf {
     pthread_mutex_t mutex;
     ceni_curl_record *first;
-    char apart[64]; /* neighbours are not in one another's way */
+    char apart[64]; /* padding against false sharing */
 } shelves[SHELVES] = {
 #define SHELF \
     { \

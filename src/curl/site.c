@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A site: where requests go, and how. Options are read and copied once, and given to handles whenever these are made or put back.
+ * A site: where requests go, and how. Options are read and copied once, and set on handles when these are created or
+ * restored.
  *
- * HTTP/2 without TLS begins by prior knowledge. curl 7.88 begins it anew with every transfer that says so, also on a connection
- * that speaks it already, and fails with its code 16. So only the transfer that makes the connection says so. The others
- * find that connection, or would speak HTTP/1.1 on a new one, and therefore must not make any.
+ * HTTP/2 without TLS starts with prior knowledge. curl 7.88 starts it again with every transfer that asks for it, even
+ * on a connection that speaks it already, and fails with its code 16. So only the transfer that opens the connection
+ * asks for it. The others find that connection. On a new one they would speak HTTP/1.1, so they must not open any.
  *
- * curl_easy_reset forgets options and keeps connections, names that were looked up and sessions of TLS, which are what a pool is
- * for; and cookies, the list of servers that insist on TLS, and what is shared with other handles, which are a user's own, and so
- * are ended here.
+ * curl_easy_reset clears options and keeps connections, looked-up names and TLS sessions, which are what a pool is for.
+ * It also keeps cookies, the HSTS list and objects shared with other handles. These belong to one user, so they are
+ * cleared here.
  */
 #include "curl/internal.h"
 
 /* ---- Reading ------------------------------------------------------------------------------------ */
 
-/* The milliseconds of a time; 0: none. */
+/* Convert a time to milliseconds; 0: none. */
 static long milliseconds(int64_t ns, long otherwise)
 {
     if (ns == 0) return otherwise;
@@ -42,7 +43,7 @@ static cen_status check_units(const cen_curl_options *o, cen_error *error)
                                         "reset_timeout_ns"};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (cen_time_is_tiny(times[i]))
-            return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client " CEN_TIME_IS_TINY, names[i],
+            return ceni_curl_error(error, CEN_INVALID, 0, "cen_curl_options.%s " CEN_TIME_IS_TINY, names[i],
                                    (long long)times[i]);
     return CEN_OK;
 }
@@ -61,14 +62,14 @@ static const char *wrong_field(const cen_curl_options *o)
     return NULL;
 }
 
-/* One part of the URL; NULL: it has none, or there is no memory for it. To be given back by curl_free. */
+/* Return a part of the URL, to be freed with curl_free. NULL: it has none, or out of memory. */
 static char *part(CURLU *url, CURLUPart which, unsigned flags)
 {
     char *text = NULL;
     return curl_url_get(url, which, &text, flags) == CURLUE_OK ? text : NULL;
 }
 
-/* Takes user and password out of the URL. */
+/* Take user and password out of the URL. */
 static bool read_credentials(ceni_curl_site *site, CURLU *url)
 {
     char *user = part(url, CURLUPART_USER, CURLU_URLDECODE), *password = part(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
@@ -86,8 +87,9 @@ static bool read_credentials(ceni_curl_site *site, CURLU *url)
     return fine;
 }
 
-/* A / in a password that is not written %2F ends the host for curl, and the rest of the password would be a path, which errors
- * name: "http://ann:12/secret@host". An @ in the path of a host with a port or a user is taken for that. */
+/* Return true if an error text might show a part of a password. curl ends the host at a / in a password that is not
+ * written as %2F, and takes the rest of the password for the path, which errors show: "http://ann:12/secret@host". An @
+ * in the path of a URL with a port or a user is taken for that case. */
 static bool may_show_password(CURLU *url)
 {
     char *user = part(url, CURLUPART_USER, 0), *port = part(url, CURLUPART_PORT, 0),
@@ -98,7 +100,7 @@ static bool may_show_password(CURLU *url)
     return may;
 }
 
-/* The base: no credentials, no query, no slash at the end. */
+/* Set the base: no credentials, no query, no trailing slash. */
 static bool read_url(ceni_curl_site *site, const char *text)
 {
     CURLU *url = curl_url();
@@ -154,29 +156,26 @@ static bool copy_all(ceni_curl_site *site, const cen_curl_options *o)
 cen_status ceni_curl_site_new(const cen_curl_options *options, ceni_curl_site **out, cen_error *error)
 {
     cen_curl_options known;
-    cen_status status = cen_sized_read(&known, sizeof known, options, "an HTTP client: options", error);
+    cen_status status = cen_sized_read(&known, sizeof known, options, "cen_curl_with: options", error);
     if (status != CEN_OK) return status;
     status = check_units(&known, error);
     if (status != CEN_OK) return status;
     const char *wrong = wrong_field(&known);
-    if (wrong)
-        return ceni_curl_error(error, CEN_INVALID, 0, "the option %s of an HTTP client is missing or not allowed",
-                               wrong);
-    if (!ceni_curl_begin())
-        return ceni_curl_error(error, CEN_SYSTEM, 0, "curl could not be made ready in this process");
+    if (wrong) return ceni_curl_error(error, CEN_INVALID, 0, "cen_curl_options.%s is missing or out of range", wrong);
+    if (!ceni_curl_begin()) return ceni_curl_error(error, CEN_SYSTEM, 0, "cannot initialise libcurl");
     ceni_curl_site *site = calloc(1, sizeof *site);
-    if (!site) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for the options of an HTTP client");
+    if (!site) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "cen_curl_options: out of memory");
     bool is_cold = known.warm == CEN_CURL_COLD;
     if (!read_url(site, known.url))
         status = ceni_curl_error(error, CEN_INVALID, 0,
-                                 "the option url of an HTTP client is not a URL of http:// or https://, or "
-                                 "a / in its password is not written %%2F, or an @ in its path not %%40");
+                                 "cen_curl_options.url must be an http:// or https:// URL; write / of the password as "
+                                 "%%2F and @ of the path as %%40");
     else if (!copy_all(site, &known))
-        status = ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for the options of %s", site->base);
+        status = ceni_curl_error(error, CEN_NO_MEMORY, 0, "HTTP server at %s: out of memory", site->base);
     else if (site->only_open_connects && is_cold)
         status = ceni_curl_error(error, CEN_INVALID, 0,
-                                 "the option warm of %s: a cold client cannot speak HTTP/2 without TLS, nor "
-                                 "have only_open_connects",
+                                 "HTTP server at %s: cen_curl_options.warm must not be CEN_CURL_COLD with "
+                                 "only_open_connects or HTTP/2 without TLS",
                                  site->base);
     if (status == CEN_OK) *out = site;
     else ceni_curl_site_free(site);
@@ -209,8 +208,7 @@ cen_status ceni_curl_site_ask(const ceni_curl_site *site, cen_curl_credentials *
     *out = NULL;
     if (!site->credentials && !site->from_url) return CEN_OK;
     cen_curl_credentials *credentials = calloc(1, sizeof *credentials);
-    if (!credentials)
-        return ceni_curl_error(error, CEN_NO_MEMORY, 0, "there is no memory for credentials for %s", site->base);
+    if (!credentials) return ceni_curl_error(error, CEN_NO_MEMORY, 0, "HTTP server at %s: out of memory", site->base);
     cen_status status = CEN_OK;
     if (site->from_url) *credentials = *site->from_url;
     if (site->credentials) status = site->credentials(site->argument, credentials, error);
@@ -265,8 +263,8 @@ bool ceni_curl_site_apply(const ceni_curl_site *site, const cen_curl_credentials
     curl_easy_setopt(easy, CURLOPT_SHARE, NULL);
     curl_easy_setopt(easy, CURLOPT_COOKIEFILE, NULL);
     curl_easy_setopt(easy, CURLOPT_HSTS_CTRL, 0L);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L); /* there are other threads */
-    /* a server that has vanished is found out within about a minute */
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L); /* the program has other threads */
+    /* detects a vanished server within about a minute */
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 20L);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 5L);
@@ -291,16 +289,16 @@ void ceni_curl_site_warm(const ceni_curl_site *site, CURL *easy, long ms, bool o
     else if (site->warm != CEN_CURL_WARM_GET) curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
 }
 
-/* What the server thinks of us. */
+/* Describe a status code that refuses us. */
 static const char *refusal(long answer)
 {
     switch (answer) {
     case 401:
     case 403:
-    case 407: return "refuses these credentials";
+    case 407: return "credentials rejected";
     case 429:
-    case 503: return "is full";
-    default: return answer >= 500 && answer != 501 ? "is not well" : NULL;
+    case 503: return "server overloaded";
+    default: return answer >= 500 && answer != 501 ? "server error" : NULL;
     }
 }
 
@@ -308,11 +306,11 @@ cen_status ceni_curl_site_judge(const ceni_curl_site *site, const cen_curl_crede
                                 CURLcode code, const char *said, cen_error *error)
 {
     const char *who = credentials && credentials->user[0] ? credentials->user : NULL;
-    const char *as = who ? " as " : credentials ? " with a token" : "";
+    const char *as = who ? " as \"" : credentials ? " with a token" : "", *end = who ? "\"" : "";
     if (code != CURLE_OK) {
         cen_status status = ceni_curl_status(code);
         return ceni_curl_error(error, status == CEN_LOST ? CEN_DRIVER : status, (int)code,
-                               "%s could not be asked%s%s: %s (curl %d)", site->warmer, as, who ? who : "",
+                               "HTTP request to %s%s%s%s failed: %s (curl %d)", site->warmer, as, who ? who : "", end,
                                said[0] ? said : curl_easy_strerror(code), (int)code);
     }
     long answer = 0;
@@ -320,5 +318,6 @@ cen_status ceni_curl_site_judge(const ceni_curl_site *site, const cen_curl_crede
     const char *why = refusal(answer);
     if (!why) return CEN_OK;
     return ceni_curl_error(error, answer == 503 || answer == 429 ? CEN_FULL : CEN_DRIVER, (int)answer,
-                           "%s was asked%s%s and %s: it answered %ld", site->warmer, as, who ? who : "", why, answer);
+                           "HTTP request to %s%s%s%s failed: %s (HTTP status %ld)", site->warmer, as, who ? who : "",
+                           end, why, answer);
 }

@@ -2,8 +2,8 @@
 /*
  * The sockets of a handle or a loop, as curl opens and closes them.
  *
- * Who wants to end a transfer of another thread must not close its socket, whose number might be another file's by the time
- * that thread uses it. It shuts it down, under a mutex without which curl does not close it.
+ * To end a transfer of another thread its socket must not be closed: the number might be another file's when that
+ * thread uses it. The socket is shut down instead, under the mutex that curl needs to close it.
  */
 #include <errno.h>
 #include <poll.h>

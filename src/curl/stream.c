@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams: the flights that a loop has given to curl. All on the loop's thread.
+ * Streams: the flights that a loop has given to curl. Everything runs on the loop's thread.
  *
- * None of them makes a connection: the function by which curl opens sockets refuses. So a request is sent at most once, on the
- * connection that the probe has made (link.c); curl's own second try on a new connection, when one ends before
- * any answer, finds none. Before curl sends a request it says so (on_sending): one that ends before was surely not sent.
+ * No stream opens a connection: the callback by which curl opens sockets refuses. So a request is sent at most once, on
+ * the connection that the probe has opened (link.c). curl's own retry on a new connection, when one ends before any
+ * response, fails. Before curl sends a request it calls on_sending: a request that ends before that was certainly not
+ * sent.
  *
- * A server that ends a connection in an orderly way (GOAWAY) names the last stream that it has seen to: those after it are as
- * good as not sent. curl 7.88 does not say so by any code, but it talks of the server's word, and of each stream's
- * number (listen_to). If another curl words it otherwise such requests are LOST, which is not false either.
+ * A server that ends a connection in an orderly way (GOAWAY) names the last stream it has handled: later ones count as
+ * not sent. curl 7.88 reports this by no code, but its verbose output contains the server's message and each stream's
+ * id (listen_to). If another version words it differently, such requests fail with LOST, which is correct, too.
  */
 #include "curl/http.h"
 
@@ -25,7 +26,7 @@ static int on_sending(void *argument, char *to, char *from, int to_port, int fro
     return CURL_PREREQFUNC_OK;
 }
 
-/* The number after a word of curl's talk; -1: the word is not there. */
+/* Return the number after a word in curl's output; -1: the word is missing. */
 static long number_after(const char *line, const char *word)
 {
     const char *found = strstr(line, word);
@@ -35,7 +36,7 @@ static long number_after(const char *line, const char *word)
 void ceni_http_listen_to(ceni_http_loop *loop, ceni_http_flight *flight, const char *text, size_t size)
 {
     char line[128];
-    if (size == 0 || (text[0] != 'U' && text[0] != 'r')) return; /* most of it is about other things */
+    if (size == 0 || (text[0] != 'U' && text[0] != 'r')) return; /* most lines are about other things */
     snprintf(line, sizeof line, "%.*s", (int)size, text);
     long stream = number_after(line, "Using Stream ID: ");
     if (stream >= 0 && flight) flight->stream = stream;
@@ -43,9 +44,10 @@ void ceni_http_listen_to(ceni_http_loop *loop, ceni_http_flight *flight, const c
     uint64_t turn = flight ? flight->turn : loop->turn;
     if (last < 0 || loop->goodbyes[turn % CENI_HTTP_GOODBYES].turn != turn) return;
     loop->goodbyes[turn % CENI_HTTP_GOODBYES].last = last;
-    if (turn != loop->turn) return; /* there is another by now */
+    if (turn != loop->turn) return; /* a newer connection exists */
     loop->unusable = true;
-    ceni_curl_error(&loop->cause, CEN_LOST, 0, "%s: %s ends the connection", loop->name, loop->http->site->base);
+    ceni_curl_error(&loop->cause, CEN_LOST, 0, "HTTP connection \"%s\": GOAWAY from %s", loop->name,
+                    loop->http->site->base);
 }
 
 static int on_talk(CURL *easy, curl_infotype kind, char *text, size_t size, void *argument)
@@ -92,7 +94,7 @@ static bool prepare(ceni_http_loop *loop, ceni_http_flight *flight, long ms)
     return curl_easy_setopt(easy, CURLOPT_URL, flight->url) == CURLE_OK && prepare_method(flight);
 }
 
-/* Milliseconds that are left, up to a day; 0: none. */
+/* Return the milliseconds left, up to a day; 0: none. */
 static long left_of(const ceni_http_flight *flight)
 {
     if (flight->moment == INT64_MAX) return 86400000;
@@ -101,7 +103,7 @@ static long left_of(const ceni_http_flight *flight)
     return left > INT64_C(86400000000000) ? 86400000 : (long)((left + 999999) / 1000000);
 }
 
-/* ---- Handles: there are never more than streams ------------------------------------------------------------ */
+/* ---- Handles: never more than streams ---------------------------------------------------------------------- */
 
 static CURL *take_handle(ceni_http_loop *loop)
 {
@@ -125,21 +127,21 @@ static void link_in(ceni_http_loop *loop, ceni_http_flight *flight)
 
 static void take_out(ceni_http_loop *loop, ceni_http_flight *flight)
 {
-    curl_multi_remove_handle(loop->multi, flight->easy); /* resets a stream that is not at its end */
+    curl_multi_remove_handle(loop->multi, flight->easy); /* resets an unfinished stream */
     *flight->link = flight->next;
     if (flight->next) flight->next->link = flight->link;
     loop->active_count--;
 }
 
-/* ---- Begin and end -------------------------------------------------------------------------------------------- */
+/* ---- Start and end -------------------------------------------------------------------------------------------- */
 
 static void cancelled(ceni_http_flight *flight)
 {
     ceni_http_flight_leave(flight, CEN_OUTCOME_CANCELLED);
-    ceni_http_flight_fail(flight, CEN_INTERRUPTED, 0, "%s: nobody wants the reply any more", flight->http->name);
+    ceni_http_flight_fail(flight, CEN_INTERRUPTED, 0, "HTTP client \"%s\": request cancelled", flight->http->name);
 }
 
-/* It was not sent: another connection may have it. */
+/* The request was not sent: route it to another connection. */
 static void reroute(ceni_http_loop *loop, ceni_http_flight *flight, CURLcode code)
 {
     cen_http *http = loop->http;
@@ -147,8 +149,8 @@ static void reroute(ceni_http_loop *loop, ceni_http_flight *flight, CURLcode cod
     ceni_http_flight_leave(flight, CEN_OUTCOME_FAILED);
     if (flight->tries > http->reroutes)
         return ceni_http_flight_fail(flight, CEN_LOST, (int)code,
-                                     "%s: the connection was lost %d times before %s was sent", loop->name,
-                                     (int)flight->tries, flight->url);
+                                     "HTTP connection \"%s\": request to %s not sent: connection lost %d times",
+                                     loop->name, flight->url, (int)flight->tries);
     pthread_mutex_lock(&http->mutex);
     http->counts.rerouted++;
     pthread_mutex_unlock(&http->mutex);
@@ -164,15 +166,17 @@ void ceni_http_stream_start(ceni_http_loop *loop, ceni_http_flight *flight)
     long left = left_of(flight);
     if (left == 0) {
         ceni_http_flight_leave(flight, CEN_OUTCOME_CANCELLED);
-        return ceni_http_flight_fail(flight, CEN_TIMEOUT, 0, "%s: the deadline of %s passed before it was sent",
-                                     loop->http->name, flight->url);
+        return ceni_http_flight_fail(flight, CEN_TIMEOUT, 0,
+                                     "HTTP client \"%s\": request to %s not sent: deadline passed", loop->http->name,
+                                     flight->url);
     }
     if (!loop->up) return reroute(loop, flight, CURLE_OK);
     flight->easy = take_handle(loop);
     if (!flight->easy || !prepare(loop, flight, left) || curl_multi_add_handle(loop->multi, flight->easy) != CURLM_OK) {
         if (flight->easy) give_handle(loop, flight);
         ceni_http_flight_leave(flight, CEN_OUTCOME_CANCELLED);
-        return ceni_http_flight_fail(flight, CEN_NO_MEMORY, 0, "%s: there is no memory to send %s", loop->http->name,
+        return ceni_http_flight_fail(flight, CEN_NO_MEMORY, 0,
+                                     "HTTP client \"%s\": request to %s not sent: out of memory", loop->http->name,
                                      flight->url);
     }
     link_in(loop, flight);
@@ -186,17 +190,19 @@ static void answer(ceni_http_loop *loop, ceni_http_flight *flight)
     give_handle(loop, flight);
     ceni_http_flight_leave(flight, ill ? CEN_OUTCOME_FAILED : CEN_OUTCOME_OK);
     if (reply) ceni_http_flight_answer(flight, reply);
-    else ceni_http_flight_fail(flight, CEN_NO_MEMORY, 0, "%s: there is no memory for a reply", loop->http->name);
+    else
+        ceni_http_flight_fail(flight, CEN_NO_MEMORY, 0, "HTTP client \"%s\": out of memory for the reply",
+                              loop->http->name);
 }
 
-/* What went wrong, as a cause for the connection to go down. */
+/* Store the error as the cause for the connection to go down. */
 static void blame(ceni_http_loop *loop, const ceni_http_flight *flight, cen_status status, CURLcode code)
 {
-    ceni_curl_error(&loop->cause, status, (int)code, "%s: %s: %s (curl %d)", loop->name, flight->url,
-                    flight->said[0] ? flight->said : curl_easy_strerror(code), (int)code);
+    ceni_curl_error(&loop->cause, status, (int)code, "HTTP connection \"%s\": request to %s failed: %s (curl %d)",
+                    loop->name, flight->url, flight->said[0] ? flight->said : curl_easy_strerror(code), (int)code);
 }
 
-/* The server has said, of this connection, that it has not looked at this stream. */
+/* Return true if the server's GOAWAY on this connection excludes this stream. */
 static bool is_refused(const ceni_http_loop *loop, const ceni_http_flight *flight)
 {
     unsigned place = flight->turn % CENI_HTTP_GOODBYES;
@@ -210,7 +216,7 @@ void ceni_http_stream_done(ceni_http_loop *loop, ceni_http_flight *flight, CURLc
     cen_status status = ceni_curl_status(code);
     if (flight->reply.too_large) status = CEN_FULL;
     else if (flight->reply.no_memory) status = CEN_NO_MEMORY;
-    else if (code == CURLE_COULDNT_CONNECT && flight->sent) status = CEN_LOST; /* curl's second try */
+    else if (code == CURLE_COULDNT_CONNECT && flight->sent) status = CEN_LOST; /* curl's own retry */
     bool was_lost = status == CEN_LOST || code == CURLE_COULDNT_CONNECT;
     if (status == CEN_TIMEOUT || (was_lost && flight->turn == loop->turn)) loop->suspect = true;
     if (was_lost && !loop->unusable && flight->turn == loop->turn) blame(loop, flight, CEN_LOST, code);
@@ -222,12 +228,13 @@ void ceni_http_stream_done(ceni_http_loop *loop, ceni_http_flight *flight, CURLc
     }
     ceni_http_flight_leave(flight, was_lost || status == CEN_TIMEOUT ? CEN_OUTCOME_FAILED : CEN_OUTCOME_CANCELLED);
     if (status == CEN_FULL)
-        return ceni_http_flight_fail(flight, status, (int)code, "%s: the body of %s is larger than %zu bytes",
+        return ceni_http_flight_fail(flight, status, (int)code,
+                                     "HTTP client \"%s\": request to %s: body too large (limit %zu bytes)",
                                      loop->http->name, flight->url, flight->reply.most);
     char said[CURL_ERROR_SIZE];
     snprintf(said, sizeof said, "%s", flight->said[0] ? flight->said : curl_easy_strerror(code));
-    ceni_http_flight_fail(flight, status, (int)code, "%s: %s brought no answer: %s (curl %d)", loop->name, flight->url,
-                          said, (int)code);
+    ceni_http_flight_fail(flight, status, (int)code, "HTTP connection \"%s\": request to %s failed: %s (curl %d)",
+                          loop->name, flight->url, said, (int)code);
 }
 
 void ceni_http_streams_sweep(ceni_http_loop *loop)
@@ -237,7 +244,7 @@ void ceni_http_streams_sweep(ceni_http_loop *loop)
         if (cen_promise_is_wanted(&flight->promise)) continue;
         take_out(loop, flight);
         give_handle(loop, flight);
-        /* curl 7.88 keeps the reset of a stream back until something else is sent: a probe will do */
+        /* curl 7.88 delays the reset of a stream until it sends something else: a probe will do */
         loop->suspect = true;
         cancelled(flight);
     }
@@ -256,8 +263,8 @@ void ceni_http_streams_end(ceni_http_loop *loop, ceni_http_flight *inbox)
         ceni_http_flight *flight = inbox;
         inbox = flight->next;
         ceni_http_flight_leave(flight, CEN_OUTCOME_CANCELLED);
-        ceni_http_flight_fail(flight, CEN_CLOSED, 0, "%s was closed before the answer to %s came", loop->http->name,
-                              flight->url);
+        ceni_http_flight_fail(flight, CEN_CLOSED, 0, "HTTP client \"%s\": request to %s failed: client closed",
+                              loop->http->name, flight->url);
     }
     for (; loop->spare_count; loop->spare_count--) curl_easy_cleanup(loop->spares[loop->spare_count - 1]);
 }

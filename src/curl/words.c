@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors: curl's numbers as statuses, and their sentences. */
+/* Errors: curl's codes as statuses, and their texts. */
 #include <stdarg.h>
 
 #include "curl/internal.h"

@@ -47,7 +47,7 @@ static bool parse_v4(fp_address *address, const char *host, in_port_t port)
     return inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &at->sin_addr) == 1;
 }
 
-/* The last colon of the text; NULL if there is none. */
+/* Return the last colon of the text; NULL if there is none. */
 static const char *last_colon(const char *text, size_t size)
 {
     while (size && text[size - 1] != ':') size--;

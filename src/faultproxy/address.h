@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a socket is: "127.0.0.1:5432", "[::1]:5432", "localhost:5432" (which is 127.0.0.1), "unix:/path".
+ * Socket addresses: "127.0.0.1:5432", "[::1]:5432", "localhost:5432" (which is 127.0.0.1), "unix:/path".
  *
- * Names are not looked up: a proxy for tests must not depend on what some resolver says.
+ * Names are not looked up, because a proxy for tests must not depend on a resolver.
  */
 #ifndef FAULTPROXY_ADDRESS_H
 #define FAULTPROXY_ADDRESS_H
@@ -18,13 +18,13 @@ typedef struct fp_address {
     socklen_t size;
 } fp_address;
 
-/* False if the text is no address. Port 0 is one: whoever connects to it will see. */
+/* Parse an address. Returns false if the text is not one. Port 0 is allowed; a connect to it will fail. */
 bool fp_address_parse(fp_address *address, const char *text, size_t size);
 
-/* As it would be written. */
+/* Write the address in the same form. */
 void fp_address_text(const fp_address *address, char out[FP_ADDRESS_TEXT]);
 
-/* The path of a Unix socket; NULL if it is none. */
+/* Return the path of a Unix socket; NULL for other addresses. */
 const char *fp_address_path(const fp_address *address);
 
 #endif

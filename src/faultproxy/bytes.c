@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of a link: read from one side, passed on to the other, or swallowed. */
+/* The bytes of a link: read from one side, and forwarded to the other or dropped. */
 #include <errno.h>
 #include <sys/socket.h>
 
 #include "faultproxy/link.h"
 #include "faultproxy/proxy.h"
 
-/* A link may do so much in one go; then others have their turn. */
+/* The limits of one pass over a link, after which other links have their turn. */
 enum { MOST_READS = 4, MOST_PIECES = 64 };
 
-static unsigned char scratch[64 * 1024]; /* for what is swallowed; nobody reads it */
+static unsigned char scratch[64 * 1024]; /* receives dropped bytes; never read */
 
 bool fp_bytes_wanted(const fp_link *link, unsigned i)
 {
@@ -29,7 +29,7 @@ void fp_bytes_side_broke(fp_link *link, unsigned i)
     fp_flow_ended(&link->flow[i], &link->faults.way[i], FP_BROKEN, uv_hrtime());
 }
 
-/* Reads once; false if there is no more to be had. */
+/* Read once. Returns false if no more input is available. */
 static bool read_once(fp_link *link, unsigned i)
 {
     fp_flow *flow = &link->flow[i];
@@ -60,7 +60,7 @@ void fp_bytes_read(fp_link *link, unsigned i)
         if (!read_once(link, i)) return;
 }
 
-/* Writes one piece; false if the socket takes no more now, or never. */
+/* Write one piece. Returns false if the socket is full or broken. */
 static bool write_once(fp_link *link, unsigned i, const unsigned char *from, size_t size, uint64_t now)
 {
     fp_flow *flow = &link->flow[i];
@@ -103,5 +103,5 @@ void fp_bytes_pass_on(fp_link *link, unsigned i, uint64_t now, uint64_t *wake)
         if (size > link->reset_left) size = (size_t)link->reset_left;
         if (!write_once(link, i, from, size, now) || !link->reset_left) return;
     }
-    flow->stuck = true; /* it goes on when the others had their turn */
+    flow->stuck = true; /* it continues after other links had their turn */
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The grammar, and its reader.
+ * The grammar and its parser.
  *
- * A line is cut into words. The required parts of the form are taken in their order; after that each word must begin
- * an optional part that was not there yet. A value's place in `value` is its place in the form, so that leaving a part
- * out moves nothing.
+ * A line is split into words. The required parts of the form come first, in their order. After them each word must
+ * begin an optional part that has not occurred yet. A value's index in `value` is its position in the form, so omitted
+ * parts shift nothing.
  */
 #include "faultproxy/command.h"
 
@@ -19,31 +19,31 @@ struct form {
 
 static const struct form forms[FP_VERBS] = {
     [FP_DELAY] = {"MS [jitter MS] [WAY] [WHICH]", true, "delay",
-                  "pass bytes on MS milliseconds after they came, and up to jitter more"},
+                  "delay all bytes by MS milliseconds, plus a random jitter of up to MS"},
     [FP_THROTTLE] = {"RATE [WAY] [WHICH]", true, "throttle",
-                     "pass on at most RATE bytes per second, per connection and way"},
-    [FP_SLICE] = {"BYTES [MS] [WAY] [WHICH]", true, "slice", "pass bytes on in pieces of BYTES, with MS between two"},
-    [FP_BLACKHOLE] =
-        {"[hold] [WAY] [WHICH]", true, "blackhole",
-         "pass nothing on: swallow what comes, or with hold do not even read it, so that windows fill;\n      "
-         "new connections are accepted, and reach no server"},
+                     "pass at most RATE bytes per second, per connection and direction"},
+    [FP_SLICE] = {"BYTES [MS] [WAY] [WHICH]", true, "slice",
+                  "pass bytes in pieces of BYTES, with MS milliseconds between pieces"},
+    [FP_BLACKHOLE] = {"[hold] [WAY] [WHICH]", true, "blackhole",
+                      "pass nothing: read and drop bytes, or with hold do not read them, so that windows fill;\n"
+                      "      new connections are accepted but do not reach the server"},
     [FP_RESET] =
         {"[SHARE] [after BYTES]", true, "reset",
-         "alone: reset all connections now; otherwise reset SHARE of those to come once BYTES (0) were passed on"},
-    [FP_CLOSE_SLOWLY] =
-        {"MS [now] [WHICH]", true, "close-slowly",
-         "pass the first end on as a half-close, and close the rest MS later; now: end all to the client so"},
+         "alone: reset all open connections now; otherwise reset SHARE of new connections after BYTES (0) were passed"},
+    [FP_CLOSE_SLOWLY] = {"MS [now] [WHICH]", true, "close-slowly",
+                         "pass the first end of stream as a half-close and close the rest MS later;\n"
+                         "      now: start this at once on all open connections, as if their servers had ended"},
     [FP_REFUSE] = {"", true, "refuse", "stop listening, so that connects are refused"},
     [FP_ACCEPT_EVERY] = {"MS", true, "accept-every",
-                         "accept one connection every MS milliseconds, with a backlog of 1"},
+                         "accept one connection every MS milliseconds, with a listen backlog of 1"},
     [FP_TO] = {"ADDRESS", false, "to", "connect new connections to ADDRESS"},
     [FP_CLEAR] = {"[WHICH]", false, "clear",
-                  "end all faults; reset the connections that lost bytes to a black hole, and listen again"},
-    [FP_KILL] = {"N", false, "kill", "reset N of the connections that are open, the oldest first"},
-    [FP_STATS] = {"", false, "stats", "answer with the counts"},
-    [FP_FORGET] = {"", false, "forget", "begin the counts anew"},
-    [FP_HELP] = {"", false, "help", "answer with these forms"},
-    [FP_QUIT] = {"", false, "quit", "close everything and end"},
+                  "end all faults, listen again, and reset connections that lost bytes to a black hole"},
+    [FP_KILL] = {"N", false, "kill", "reset N open connections, oldest first"},
+    [FP_STATS] = {"", false, "stats", "print the counters"},
+    [FP_FORGET] = {"", false, "forget", "reset the counters"},
+    [FP_HELP] = {"", false, "help", "print the forms of all commands"},
+    [FP_QUIT] = {"", false, "quit", "close everything and exit"},
 };
 
 /* ---- Words ---------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next word; one of no size at the end. */
+/* Return the next word; at the end one of size 0. */
 static word next_word(text *from)
 {
     while (from->at < from->end && is_blank(*from->at)) from->at++;
@@ -82,7 +82,7 @@ static text text_of(const char *string)
     return (text){string, string + strlen(string)};
 }
 
-/* A word as it can be shown: short, and without what a terminal would obey. */
+/* A word for messages: short, and without characters that a terminal would obey. */
 typedef struct shown {
     char text[40];
 } shown;
@@ -110,7 +110,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(char *why, const char *fo
 struct kind {
     const char *name, *what;
     uint64_t most;
-    const char *after; /* behind the digits */
+    const char *after; /* the suffix after the digits */
 };
 
 static const struct kind kinds[] = {
@@ -143,7 +143,7 @@ static bool read_number(const struct kind *kind, word one, uint64_t *out, char *
         number = number * 10 + (uint64_t)(one.at[i] - '0');
     }
     if (!good || number > kind->most)
-        return fail(why, "\"%s\" is no %s from 0%s to %llu%s.", show(one).text, kind->what, kind->after,
+        return fail(why, "\"%s\" is not a %s from 0%s to %llu%s.", show(one).text, kind->what, kind->after,
                     (unsigned long long)kind->most, kind->after);
     *out = number;
     return true;
@@ -167,8 +167,8 @@ static bool read_which(fp_command *command, word one)
 /* ---- Parts ---------------------------------------------------------------------------------- */
 
 struct part {
-    word name, value; /* [name value]; for a value alone, the value; for a word alone, the name */
-    int place;        /* in fp_command.value; -1 if it has none */
+    word name, value; /* for [name value] both; for a lone value the value; for a lone word the name */
+    int place;        /* index in fp_command.value; -1: none */
     bool optional, seen;
 };
 
@@ -179,7 +179,7 @@ static bool is_capital(word one)
     return one.size && one.at[0] >= 'A' && one.at[0] <= 'Z';
 }
 
-/* Cuts a form into its parts; the table is ours, so that nothing here can fail. */
+/* Split a form into its parts. The forms come from the table above, so this cannot fail. */
 static unsigned cut_form(const char *string, struct part *parts)
 {
     text rest = text_of(string);
@@ -201,7 +201,7 @@ static unsigned cut_form(const char *string, struct part *parts)
     return count;
 }
 
-/* Whether a word may begin this part. */
+/* Return true if the word may begin this part. */
 static bool begins(const struct part *part, word one)
 {
     fp_command unused;
@@ -220,20 +220,20 @@ static bool read_part(fp_command *command, struct part *part, word one, text *re
         return true;
     }
     if (part->name.size) one = next_word(rest);
-    if (!one.size) return fail(why, "Something is missing after \"%s\".", show(part->name).text);
+    if (!one.size) return fail(why, "A value is missing after \"%s\".", show(part->name).text);
     if (is(part->value, "WAY")) return read_way(command, one);
     if (is(part->value, "WHICH")) return read_which(command, one);
     if (is(part->value, "ADDRESS"))
         return fp_address_parse(&command->address, one.at, one.size) ||
-               fail(why, "\"%s\" is no address: write 127.0.0.1:5432, [::1]:5432 or unix:/path.", show(one).text);
+               fail(why, "\"%s\" is not an address; write 127.0.0.1:5432, [::1]:5432 or unix:/path.", show(one).text);
     return read_number(kind_of(part->value), one, &command->value[part->place], why);
 }
 
 static bool fail_use(const struct form *form, word one, char *why)
 {
     const char *blank = form->parts[0] ? " " : "";
-    if (!one.size) return fail(why, "Something is missing; write: %s%s%s.", form->name, blank, form->parts);
-    return fail(why, "\"%s\" is not understood here; write: %s%s%s.", show(one).text, form->name, blank, form->parts);
+    if (!one.size) return fail(why, "A value is missing; write: %s%s%s.", form->name, blank, form->parts);
+    return fail(why, "Unexpected \"%s\"; write: %s%s%s.", show(one).text, form->name, blank, form->parts);
 }
 
 static bool read_parts(fp_command *command, const struct form *form, text *rest, char *why)
@@ -267,7 +267,7 @@ bool fp_command_parse(fp_command *command, const char *line, size_t size, char w
         command->verb = (fp_verb)i;
         return read_parts(command, &forms[i], &rest, why);
     }
-    return fail(why, "There is no command \"%s\"; help lists them.", show(verb).text);
+    return fail(why, "Unknown command \"%s\"; help lists all commands.", show(verb).text);
 }
 
 bool fp_command_is_setting(const fp_command *command)
@@ -277,7 +277,7 @@ bool fp_command_is_setting(const fp_command *command)
     return forms[command->verb].setting;
 }
 
-/* ---- What is printed ------------------------------------------------------------------------ */
+/* ---- Output --------------------------------------------------------------------------------- */
 
 void fp_command_forms(char *out, size_t size)
 {
@@ -300,15 +300,15 @@ static void print_forms(FILE *out, bool settings)
 
 void fp_command_print_help(FILE *out)
 {
-    fputs("Faults, as arguments in quotes and as commands:\n", out);
+    fputs("Faults, as quoted arguments or as commands:\n", out);
     print_forms(out, true);
     fputs("Commands only:\n", out);
     print_forms(out, false);
     fputs("Values:\n"
-          "  MS, BYTES, RATE, N  whole numbers; 0 switches delay, throttle, slice, close-slowly and accept-every off\n"
-          "  SHARE               a percentage, 50%; which connections are hit is drawn from the seed\n"
-          "  WAY                 to-server, to-client or both, which is the default\n"
-          "  WHICH               new: only connections to come; all, the default: those that are open too\n"
+          "  MS, BYTES, RATE, N  whole numbers; 0 turns delay, throttle, slice, close-slowly and accept-every off\n"
+          "  SHARE               a percentage, 50%; the seed determines which connections are hit\n"
+          "  WAY                 to-server, to-client or both (the default)\n"
+          "  WHICH               new: only new connections; all (the default): open connections too\n"
           "  ADDRESS             127.0.0.1:5432, [::1]:5432, localhost:5432, unix:/path\n",
           out);
 }

@@ -11,7 +11,7 @@
 
 #include "faultproxy/proxy.h"
 
-/* ---- A talk --------------------------------------------------------------------------------- */
+/* ---- Talks ---------------------------------------------------------------------------------- */
 
 static void on_talk_closed(uv_handle_t *handle)
 {
@@ -30,7 +30,7 @@ static void end_talk(fp_talk *talk)
     talk->in = -1;
 }
 
-/* All of it, to one who may have to be waited for. */
+/* Write everything, and wait if the reader is slow. */
 static bool write_all(int fd, const char *text, size_t size)
 {
     while (size) {
@@ -49,7 +49,7 @@ static bool answer(fp_talk *talk, const char *text)
     return send(talk->out, line, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL) == size;
 }
 
-/* One whole line has come; false if the talk is over. */
+/* Execute one complete line. Returns false if the talk is over. */
 static bool take_line(fp_talk *talk)
 {
     char text[FP_ANSWER];
@@ -65,7 +65,7 @@ static bool take_byte(fp_talk *talk, char byte)
     return true;
 }
 
-/* Reads once; false if the talk is over. */
+/* Read once. Returns false if the talk is over. */
 static bool read_talk(fp_talk *talk)
 {
     char bytes[512];
@@ -76,7 +76,7 @@ static bool read_talk(fp_talk *talk)
     return count > 0;
 }
 
-/* Also ends the proxy, if this was to be its end. */
+/* End the talk, and the proxy, too, if it was to end with this talk. */
 static void hang_up(fp_talk *talk)
 {
     fp_proxy *proxy = talk->proxy;
@@ -104,7 +104,7 @@ static void begin_talk(fp_talk *talk, fp_proxy *proxy, int in, int out)
         uv_poll_start(&talk->poll, UV_READABLE, on_talk);
         return;
     }
-    /* A file cannot be watched, and need not be: it is all there. */
+    /* libuv cannot watch a file, but a file can be read to its end at once. */
     while (talk->in >= 0 && read_talk(talk)) continue;
     hang_up(talk);
 }
@@ -130,7 +130,7 @@ static void on_client(uv_poll_t *poll, int status, int events)
 static int listen_at(const fp_address *at)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    mode_t mask = umask(0177); /* whoever may command is who started it */
+    mode_t mask = umask(0177); /* only the user who started the proxy may connect */
     bool good = fd >= 0 && bind(fd, (const struct sockaddr *)&at->at, at->size) == 0;
     int error = errno;
     umask(mask);
@@ -152,7 +152,7 @@ bool fp_control_start(fp_control *control, fp_proxy *proxy, const char *path, ch
     fp_address_parse(&at, text, strlen(text));
     control->fd = listen_at(&at);
     if (control->fd < 0 || uv_poll_init(&proxy->loop, &control->poll, control->fd) != 0) {
-        snprintf(why, FP_SENTENCE, "There can be no control socket at %s: %s.", path,
+        snprintf(why, FP_SENTENCE, "Cannot create the control socket %s: %s.", path,
                  uv_strerror(uv_translate_sys_error(errno)));
         if (control->fd >= 0) close(control->fd), unlink(path);
         control->fd = -1;
@@ -166,7 +166,8 @@ bool fp_control_start(fp_control *control, fp_proxy *proxy, const char *path, ch
 
 void fp_control_read_stdin(fp_control *control, fp_proxy *proxy, bool follow)
 {
-    /* Opened anew if possible: libuv makes what it watches non-blocking, and a terminal is others' too. */
+    /* Open it again if possible: libuv makes watched descriptors non-blocking, and a terminal may be shared with other
+     * processes. */
     int fd = open("/dev/stdin", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     control->follow_stdin = follow;

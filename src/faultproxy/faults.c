@@ -35,7 +35,7 @@ void fp_faults_apply(fp_faults *faults, const fp_command *command)
 
 uint64_t fp_random(uint64_t *state)
 {
-    /* splitmix64: small, and good enough to toss coins with. */
+    /* splitmix64: small, and good enough for this purpose. */
     uint64_t z = (*state += 0x9E3779B97F4A7C15u);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;

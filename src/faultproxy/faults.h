@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The faults that a connection has: a copy of the proxy's when it came, changed by commands that mean all. */
+/* The faults of a connection: a copy of the proxy's at the accept, changed by commands that apply to all
+ * connections. */
 #ifndef FAULTPROXY_FAULTS_H
 #define FAULTPROXY_FAULTS_H
 
@@ -12,7 +13,7 @@ enum { FP_MS = 1000000 };
 
 typedef enum fp_hole { FP_NO_HOLE, FP_SWALLOW, FP_HOLD } fp_hole;
 
-/* Of one way of a connection. 0: there is no such fault. */
+/* Faults of one direction of a connection. 0: no such fault. */
 typedef struct fp_way {
     uint64_t delay, jitter; /* ns */
     uint64_t rate;          /* bytes per second */
@@ -21,21 +22,21 @@ typedef struct fp_way {
     fp_hole hole;
 } fp_way;
 
-/* Ways and sides of a connection have the same numbers: way w is from side w to the other. */
+/* Directions and sides of a connection have the same numbers: direction w goes from side w to the other. */
 enum { FP_CLIENT = 0, FP_SERVER = 1, FP_SIDES = 2 };
 
 typedef struct fp_faults {
     fp_way way[FP_SIDES];
     uint64_t close_slowly; /* ns */
-    /* of connections to come */
+    /* for new connections */
     uint64_t reset_share; /* percent */
     uint64_t reset_after; /* bytes */
 } fp_faults;
 
-/* Changes what the command speaks of, if that is a connection's. */
+/* Apply a command that is about connections; ignore others. */
 void fp_faults_apply(fp_faults *faults, const fp_command *command);
 
-/* The next number of *state. The same seed brings the same numbers. */
+/* Return the next number of *state. The same seed gives the same sequence. */
 uint64_t fp_random(uint64_t *state);
 
 #endif

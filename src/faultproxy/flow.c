@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-/* Timers are late by a millisecond or two. So much may be made up for, so that a rate is kept on average. */
+/* Timers are late by 1 or 2 ms. Up to this much lateness is made up for, so that the rate is exact on average. */
 static const uint64_t slack = 20 * FP_MS;
 
-/* A throttled way moves what it may in so much time at once. */
+/* A throttled direction moves at once what it may move in 1/STEPS_PER_SECOND s. */
 enum { STEPS_PER_SECOND = 100 };
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -39,7 +39,7 @@ static fp_mark *last_mark(fp_flow *flow)
     return flow->marks_used ? &flow->marks[(flow->mark + flow->marks_used - 1) % FP_MARKS] : NULL;
 }
 
-/* When what comes now is due. Bytes do not overtake one another. */
+/* Return when bytes that arrive now are due. Bytes never overtake one another. */
 static uint64_t due_at(fp_flow *flow, uint64_t delay, uint64_t now)
 {
     const fp_mark *last = last_mark(flow);
@@ -52,7 +52,7 @@ void fp_flow_added(fp_flow *flow, const fp_way *way, size_t size, uint64_t now, 
     uint64_t due = due_at(flow, way->delay + extra, now);
     fp_mark *last = last_mark(flow);
     flow->in += size;
-    /* What comes at almost the same time shares a mark, so that a delay of any length needs few of them. */
+    /* Bytes that arrive at almost the same time share a mark, so that long delays need few marks. */
     if (last && due - last->first <= (way->delay + way->jitter) / (FP_MARKS / 2)) {
         last->upto = flow->in;
         last->due = due;
@@ -68,7 +68,7 @@ void fp_flow_ended(fp_flow *flow, const fp_way *way, fp_end how, uint64_t now)
     flow->end_at = due_at(flow, way->delay, now);
 }
 
-/* The bytes that are due. */
+/* Return the number of bytes that are due. */
 static uint64_t due_bytes(const fp_flow *flow, uint64_t now, uint64_t *wake)
 {
     uint64_t upto = flow->out;
@@ -105,7 +105,7 @@ void fp_flow_passed(fp_flow *flow, const fp_way *way, size_t size, uint64_t now)
         flow->mark = (flow->mark + 1) % FP_MARKS;
         flow->marks_used--;
     }
-    /* Of a ring that is seldom full only the beginning is ever touched. */
+    /* An empty ring starts again at its beginning, so that the rest of it often stays untouched. */
     if (flow->in == flow->out) flow->in = flow->out = 0;
     if (way->rate) flow->next_at = most(flow->next_at, now - slack) + size * 1000 * (uint64_t)FP_MS / way->rate;
     if (way->slice && way->pause) flow->next_at = most(flow->next_at, now + way->pause);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a link: it begins, finds its server, and ends. Its bytes are in bytes.c. */
+/* The life of a link: start, connect to the server, end. Its bytes are in bytes.c. */
 #include "faultproxy/link.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "faultproxy/proxy.h"
 
-/* A Unix socket whose line is full says so at once; TCP would try again by itself, and so does the proxy. */
+/* A connect to a Unix socket with a full queue fails at once. TCP would retry by itself; here the proxy retries. */
 static const uint64_t retry_after = 10 * FP_MS;
 
 /* ---- The end -------------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ void fp_link_reset(fp_link *link)
 void fp_link_end_to_client(fp_link *link)
 {
     fp_flow_ended(&link->flow[FP_SERVER], &link->faults.way[FP_SERVER], FP_CLOSED, uv_hrtime());
-    if (link->state == FP_WAITING) fp_link_close(link); /* it has no server whose way could end */
+    if (link->state == FP_WAITING) fp_link_close(link); /* it has no server connection yet */
     else fp_link_step(link);
 }
 
@@ -78,12 +78,12 @@ void fp_link_end_to_client(fp_link *link)
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
-/* Gives the side its socket; false, and it is closed, if libuv cannot watch it. */
+/* Give the side its socket. Returns false, with the socket closed, if libuv cannot watch it. */
 static bool take_fd(fp_link *link, unsigned i, int fd)
 {
     fp_side *side = &link->side[i];
     int yes = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes); /* a Unix socket has no use for it, and says so */
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes); /* fails harmlessly on a Unix socket */
     if (uv_poll_init(&link->proxy->loop, &side->poll, fd) != 0) {
         close(fd);
         return false;
@@ -95,8 +95,8 @@ static bool take_fd(fp_link *link, unsigned i, int fd)
     return true;
 }
 
-/* One that has ended its way may still reset the other. Errors are told whatever is asked for, so something is asked for
- * that does not happen: urgent data. */
+/* A side that has ended its direction may still reset the connection. libuv reports errors with any watched event, so
+ * an event that never occurs is watched: urgent data. */
 static int only_errors(const fp_link *link, unsigned i)
 {
     return link->flow[i].end == FP_CLOSED && !link->flow[1 - i].over && !link->side[i].deaf ? UV_PRIORITIZED : 0;
@@ -130,7 +130,8 @@ static void connect_failed(fp_link *link)
     fp_link_close(link);
 }
 
-/* With nobody at a port of its own range, a socket may be given that very port, and connect to itself. */
+/* If no server listens on a local port of the ephemeral range, a socket may get that very port and connect to
+ * itself. */
 static bool is_itself(int fd)
 {
     struct sockaddr_storage here, there;
@@ -180,7 +181,7 @@ static void connect_to_server(fp_link *link)
     }
 }
 
-/* ---- What happens next ---------------------------------------------------------------------- */
+/* ---- Steps ---------------------------------------------------------------------------------- */
 
 static void on_timer(uv_timer_t *timer)
 {
@@ -195,7 +196,7 @@ static void arm(fp_link *link, uint64_t wake, uint64_t now)
     else uv_timer_start(&link->timer, on_timer, wake > now ? (wake - now + FP_MS - 1) / FP_MS : 1, 0);
 }
 
-/* Ends it if it is at its end; true if so. */
+/* End the link if it has reached its end. Returns true if it is closed. */
 static bool settle(fp_link *link, uint64_t now)
 {
     bool client_left = link->flow[FP_CLIENT].end != FP_NO_END;
@@ -219,7 +220,7 @@ void fp_link_step(fp_link *link)
     arm(link, wake, now);
 }
 
-/* A side of which only errors are of interest: an error, or a Unix socket's end. */
+/* An event on a side that is watched for errors only: an error, or the end of a Unix socket. */
 static void heard_something(fp_link *link, unsigned i)
 {
     if (error_of(link->side[i].fd)) fp_bytes_side_broke(link, i);
@@ -230,7 +231,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
     fp_link *link = poll->data;
     unsigned i = poll == &link->side[FP_SERVER].poll ? FP_SERVER : FP_CLIENT;
-    if (status < 0) link->side[i].watched = 0; /* libuv does not watch one with an error any more */
+    if (status < 0) link->side[i].watched = 0; /* libuv has stopped watching a descriptor with an error */
     if (i == FP_SERVER && link->state == FP_CONNECTING) {
         connected(link);
     } else {
@@ -254,7 +255,7 @@ void fp_link_changed(fp_link *link)
     fp_link_step(link);
 }
 
-/* ---- The beginning -------------------------------------------------------------------------- */
+/* ---- Start ---------------------------------------------------------------------------------- */
 
 static void join_list(fp_link *link)
 {

@@ -6,9 +6,9 @@
  *                 in a black hole    │                      ▲
  *                                    └── no server ─────────┘
  *
- * All of it is on the loop's one thread. fp_link_step is the one place that decides what happens next; whoever has
- * changed something calls it, and must not touch the link after: it may be closed, though its memory is there until
- * the loop goes on.
+ * Everything runs on the loop's only thread. fp_link_step alone decides what happens next. Code that has changed
+ * something calls it and must not touch the link afterwards: it may be closed, although its memory stays until the loop
+ * goes on.
  */
 #ifndef FAULTPROXY_LINK_H
 #define FAULTPROXY_LINK_H
@@ -23,10 +23,11 @@ struct fp_proxy;
 typedef struct fp_side {
     uv_poll_t poll;
     fp_link *link;
-    int fd;      /* -1 if there is none */
-    int watched; /* for what, as libuv says it */
-    bool broken; /* reset, or otherwise of no use any more */
-    bool deaf;   /* something is there that libuv tells again and again, and that is of no interest */
+    int fd;      /* -1: none */
+    int watched; /* the libuv events watched */
+    bool broken; /* reset, or unusable for another reason */
+    /* libuv would report an uninteresting event again and again, so errors are not watched */
+    bool deaf;
 } fp_side;
 
 typedef enum fp_state { FP_WAITING, FP_CONNECTING, FP_OPEN, FP_LINK_CLOSED } fp_state;
@@ -39,39 +40,39 @@ struct fp_link {
     fp_flow flow[FP_SIDES]; /* flow[i] is from side[i] to the other */
     fp_faults faults;
     uv_timer_t timer;
-    unsigned handles;     /* that libuv still has */
-    uint64_t reset_left;  /* bytes until it is reset; FP_NEVER */
-    uint64_t close_at;    /* FP_NEVER, or when the rest of a half-closed one is closed */
-    uint64_t retry_at;    /* FP_NEVER, or when to connect again: the server's line was full */
-    bool reset_passes_on; /* a side was reset, so the other is */
+    unsigned handles;     /* open libuv handles */
+    uint64_t reset_left;  /* bytes until it is reset; FP_NEVER: no reset */
+    uint64_t close_at;    /* when the rest of a half-closed link is closed; FP_NEVER */
+    uint64_t retry_at;    /* when to connect again, after the server's queue was full; FP_NEVER */
+    bool reset_passes_on; /* a side was reset, so the other one will be */
 };
 
-/* A client has come, and is the link's from now on, whatever happens. */
+/* Start a link for an accepted client. Takes over the descriptor in every case. */
 void fp_link_begin(struct fp_proxy *proxy, int fd);
 
-/* Its faults are others now. */
+/* The link's faults have changed. */
 void fp_link_changed(fp_link *link);
 
 void fp_link_reset(fp_link *link);
 void fp_link_close(fp_link *link);
 
-/* As if the server had ended its way. */
+/* Act as if the server had ended its direction. */
 void fp_link_end_to_client(fp_link *link);
 
 /* ---- Between link.c and bytes.c ------------------------------------------------------------- */
 
 void fp_link_step(fp_link *link);
 
-/* Reads what side i has sent. */
+/* Read from side i. */
 void fp_bytes_read(fp_link *link, unsigned i);
 
-/* Passes on what may go from side i. */
+/* Forward what is due from side i. */
 void fp_bytes_pass_on(fp_link *link, unsigned i, uint64_t now, uint64_t *wake);
 
-/* Side i is of no use any more: what goes there is dropped, and what came from there is its last. */
+/* Side i is unusable: bytes for it are dropped, and no more bytes come from it. */
 void fp_bytes_side_broke(fp_link *link, unsigned i);
 
-/* Whether there is something to read from side i that would be taken. */
+/* Return true if bytes from side i would be accepted. */
 bool fp_bytes_wanted(const fp_link *link, unsigned i);
 
 #endif

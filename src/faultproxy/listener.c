@@ -16,11 +16,11 @@ static bool cannot(const fp_listener *listener, char *why)
     int error = errno;
     char text[FP_ADDRESS_TEXT];
     fp_address_text(&listener->at, text);
-    snprintf(why, FP_SENTENCE, "It cannot listen on %s: %s.", text, uv_strerror(uv_translate_sys_error(error)));
+    snprintf(why, FP_SENTENCE, "Cannot listen on %s: %s.", text, uv_strerror(uv_translate_sys_error(error)));
     return false;
 }
 
-/* A socket that is bound there; -1 and errno if that cannot be. */
+/* Return a socket bound to the address; -1 with errno on failure. */
 static int bound_socket(fp_address *at)
 {
     int yes = 1, fd = socket(at->at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -52,7 +52,7 @@ static void on_timer(uv_timer_t *timer)
 static void pause_for(fp_listener *listener, uint64_t milliseconds)
 {
     uv_poll_stop(listener->poll);
-    uv_update_time(&listener->proxy->loop); /* from now on, not from when the loop woke */
+    uv_update_time(&listener->proxy->loop); /* count from now, not from when the loop woke */
     uv_timer_start(&listener->timer, on_timer, milliseconds, 0);
 }
 
@@ -67,7 +67,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         else if (errno == EINTR || errno == ECONNABORTED) continue;
         else if (errno == EAGAIN || errno == EWOULDBLOCK) return;
         if (fd >= 0 && !listener->every) continue;
-        pause_for(listener, fd >= 0 ? listener->every : PAUSE_MS); /* an error: of descriptors there are no more */
+        pause_for(listener, fd >= 0 ? listener->every : PAUSE_MS); /* on error: probably no descriptors left */
         return;
     }
 }
@@ -130,7 +130,7 @@ void fp_listener_refuse(fp_listener *listener)
 bool fp_listener_reopen(fp_listener *listener, char why[FP_SENTENCE])
 {
     if (listener->fd >= 0) return true;
-    /* The file that is there is ours, and a socket is only ever bound to a new one. */
+    /* The existing file is ours, and bind needs a new one. */
     if (fp_address_path(&listener->at)) unlink(fp_address_path(&listener->at));
     return open_socket(listener) || cannot(listener, why);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cenote-faultproxy: a proxy that fails on demand. */
+/* cenote-faultproxy: a proxy that injects faults on command. */
 #include <cenote/version.h>
 
 #include <fcntl.h>
@@ -9,11 +9,11 @@
 
 #include "faultproxy/proxy.h"
 
-/* Large, and there is one. */
+/* Static because they are large. */
 static fp_options options;
 static fp_proxy proxy;
 
-/* A connection needs two descriptors, and the usual limit is a thousand. */
+/* A connection needs two descriptors, and the usual limit is about 1000. */
 static void raise_limit(void)
 {
     struct rlimit limit;
@@ -22,7 +22,7 @@ static void raise_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* If one of the three is closed, a socket of ours would be taken for it. */
+/* If one of the three descriptors is closed, a socket would get its number and be taken for it. */
 static void fill_standard_descriptors(void)
 {
     int fd;

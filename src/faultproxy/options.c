@@ -14,12 +14,12 @@ __attribute__((format(printf, 2, 3))) static bool fail(char *why, const char *fo
     return false;
 }
 
-/* ---- One option each ------------------------------------------------------------------------ */
+/* ---- One function per option ---------------------------------------------------------------- */
 
 static bool set_address(fp_address *address, bool *has, const char *value, char *why)
 {
     *has = fp_address_parse(address, value, strlen(value));
-    return *has || fail(why, "\"%.60s\" is no address: write 127.0.0.1:5432, [::1]:5432 or unix:/path.", value);
+    return *has || fail(why, "\"%.60s\" is not an address; write 127.0.0.1:5432, [::1]:5432 or unix:/path.", value);
 }
 
 static bool set_listen(fp_options *options, const char *value, char *why)
@@ -50,7 +50,7 @@ static bool set_seed(fp_options *options, const char *value, char *why)
         options->seed = options->seed * 10 + digit;
     }
     options->has_seed = good;
-    return good || fail(why, "\"%.60s\" is no seed: write a whole number.", value);
+    return good || fail(why, "\"%.60s\" is not a seed; write a whole number.", value);
 }
 
 static bool set_follow_stdin(fp_options *options, const char *value, char *why)
@@ -74,18 +74,18 @@ static bool set_version(fp_options *options, const char *value, char *why)
     return options->version = true;
 }
 
-/* ---- All of them ---------------------------------------------------------------------------- */
+/* ---- All options ---------------------------------------------------------------------------- */
 
 static const struct option {
     const char *name, *value, *meaning;
     bool (*set)(fp_options *options, const char *value, char *why);
 } known[] = {
-    {"--listen", "ADDRESS", "where clients connect; port 0: any that is free", set_listen},
-    {"--to", "ADDRESS", "where the server is", set_to},
-    {"--control", "PATH", "take commands on a Unix socket at PATH too", set_control},
-    {"--follow-stdin", NULL, "end when the standard input ends", set_follow_stdin},
-    {"--seed", "NUMBER", "draw jitter and shares from it; without, one is drawn and printed", set_seed},
-    {"--help", NULL, "print this", set_help},
+    {"--listen", "ADDRESS", "address for clients; port 0 picks a free port", set_listen},
+    {"--to", "ADDRESS", "address of the server", set_to},
+    {"--control", "PATH", "also take commands on a Unix socket at PATH", set_control},
+    {"--follow-stdin", NULL, "exit when standard input ends", set_follow_stdin},
+    {"--seed", "NUMBER", "seed for jitter and shares; without it, a random seed is used and printed", set_seed},
+    {"--help", NULL, "print this help", set_help},
     {"--version", NULL, "print the version", set_version},
 };
 
@@ -102,10 +102,10 @@ static bool add_fault(fp_options *options, const char *text, char *why)
 {
     char reason[FP_SENTENCE];
     fp_command *fault = &options->faults[options->faults_used];
-    if (options->faults_used == FP_FAULTS) return fail(why, "There are more than %d faults.", FP_FAULTS);
+    if (options->faults_used == FP_FAULTS) return fail(why, "More than %d faults are given.", FP_FAULTS);
     if (!fp_command_parse(fault, text, strlen(text), reason)) return fail(why, "%.*s", FP_SENTENCE - 1, reason);
     if (!fp_command_is_setting(fault))
-        return fail(why, "\"%.60s\" is a command for later, and no fault to begin with.", text);
+        return fail(why, "\"%.60s\" is not a fault but a command, which cannot be an argument.", text);
     options->faults_used++;
     return true;
 }
@@ -116,7 +116,7 @@ bool fp_options_parse(fp_options *options, int count, char **arguments, char why
     for (int i = 1; i < count; i++) {
         const struct option *option = find(arguments[i]);
         if (!option && arguments[i][0] == '-')
-            return fail(why, "There is no option \"%.60s\"; --help lists them.", arguments[i]);
+            return fail(why, "Unknown option \"%.60s\"; --help lists all options.", arguments[i]);
         if (!option) {
             if (!add_fault(options, arguments[i], why)) return false;
             continue;
@@ -125,27 +125,31 @@ bool fp_options_parse(fp_options *options, int count, char **arguments, char why
         if (!option->set(options, option->value ? arguments[++i] : NULL, why)) return false;
         if (options->help || options->version) return true;
     }
-    if (!options->has_listen) return fail(why, "--listen is missing: where are clients to connect?");
-    if (!options->has_to) return fail(why, "--to is missing: where is the server?");
+    if (!options->has_listen) return fail(why, "--listen is missing: give the address for clients.");
+    if (!options->has_to) return fail(why, "--to is missing: give the address of the server.");
     return true;
 }
 
 void fp_options_print_help(FILE *out)
 {
-    fputs(
-        "Usage: cenote-faultproxy --listen ADDRESS --to ADDRESS [OPTION...] [FAULT...]\n\n"
-        "Sits between a client and a server, passes bytes on, and does what networks and servers do to them when\n"
-        "they fail. It prints \"listening on ADDRESS\" when it is ready. Each line of its standard input, or of\n"
-        "a connection to the control socket, is a command, and is answered by one line: \"ok\", \"ok NAME=VALUE...\"\n"
-        "or \"error: sentence\".\n\nOptions:\n",
-        out);
+    fputs("Usage: cenote-faultproxy --listen ADDRESS --to ADDRESS [OPTION...] [FAULT...]\n"
+          "\n"
+          "A proxy between a client and a server that injects faults on demand: delays, limits, resets, refusals and\n"
+          "more. It prints \"listening on ADDRESS\" when it is ready. Each line of standard input, or of a connection\n"
+          "to the control socket, is a command. The response is one line: \"ok\", \"ok NAME=VALUE...\" or\n"
+          "\"error: sentence\".\n"
+          "\n"
+          "Options:\n",
+          out);
     for (unsigned i = 0; i < KNOWN; i++)
         fprintf(out, "  %s%s%s\n      %s\n", known[i].name, known[i].value ? " " : "",
                 known[i].value ? known[i].value : "", known[i].meaning);
     fp_command_print_help(out);
-    fputs("\nIt ends by quit, SIGTERM or SIGINT, with status 0 and all closed. Status 1: it could not start. Status 2: "
-          "the\n"
-          "arguments make no sense.\n\n"
-          "Example: cenote-faultproxy --listen 127.0.0.1:6432 --to 127.0.0.1:5432 'delay 50 jitter 20' refuse\n",
-          out);
+    fputs(
+        "\n"
+        "The command quit, SIGTERM and SIGINT close everything and exit with status 0. Status 1: the proxy could not\n"
+        "start. Status 2: the arguments are invalid.\n"
+        "\n"
+        "Example: cenote-faultproxy --listen 127.0.0.1:6432 --to 127.0.0.1:5432 'delay 50 jitter 20' refuse\n",
+        out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The arguments of the program. */
+/* The program's arguments. */
 #ifndef FAULTPROXY_OPTIONS_H
 #define FAULTPROXY_OPTIONS_H
 
@@ -9,16 +9,16 @@ enum { FP_FAULTS = 32 };
 
 typedef struct fp_options {
     fp_address listen, to;
-    const char *control; /* a path; NULL: there is no control socket */
+    const char *control; /* path of the control socket; NULL: none */
     bool follow_stdin;
-    bool help, version; /* asked for: then the rest is of no interest */
+    bool help, version; /* requested: the other options are ignored */
     bool has_listen, has_to, has_seed;
     uint64_t seed;
     fp_command faults[FP_FAULTS];
     unsigned faults_used;
 } fp_options;
 
-/* False, and a sentence in `why`, if they make no sense. */
+/* Parse the arguments. Returns false with a sentence in `why` if they are invalid. */
 bool fp_options_parse(fp_options *options, int count, char **arguments, char why[FP_SENTENCE]);
 
 void fp_options_print_help(FILE *out);

@@ -7,7 +7,7 @@
 
 /* ---- Commands ------------------------------------------------------------------------------- */
 
-/* Calls `each` for those that are open; it may end its link. */
+/* Call `each` for every open link. It may end its link. */
 static void for_each_link(fp_proxy *proxy, void (*each)(fp_link *))
 {
     for (fp_link *link = proxy->oldest, *next; link; link = next) {
@@ -39,12 +39,12 @@ static bool close_slowly(fp_proxy *proxy, const fp_command *command, char *why)
     fp_faults before = proxy->faults;
     bool now = command->given & 2;
     if (now && command->only_new) {
-        snprintf(why, FP_SENTENCE, "Connections that are new cannot be closed now.");
+        snprintf(why, FP_SENTENCE, "New connections cannot be closed now; use now without new.");
         return false;
     }
     change_faults(proxy, command);
     if (!now) return true;
-    proxy->faults = before; /* now is about those that are there */
+    proxy->faults = before; /* `now` applies to open connections only */
     for_each_link(proxy, fp_link_end_to_client);
     return true;
 }
@@ -85,7 +85,7 @@ void fp_proxy_obey(fp_proxy *proxy, const char *line, size_t size, char answer[F
     else snprintf(answer, FP_ANSWER, "error: %s", why);
 }
 
-/* ---- From start to end ---------------------------------------------------------------------- */
+/* ---- Start and end -------------------------------------------------------------------------- */
 
 static void on_signal(uv_signal_t *handle, int number)
 {
@@ -114,12 +114,13 @@ bool fp_proxy_start(fp_proxy *proxy, const fp_options *options, char why[FP_SENT
 {
     memset(proxy, 0, sizeof *proxy);
     if (uv_loop_init(&proxy->loop) != 0) {
-        snprintf(why, FP_SENTENCE, "There can be no loop: the system is out of something.");
+        snprintf(why, FP_SENTENCE, "Cannot create the event loop: the system is out of resources.");
         return false;
     }
     proxy->target = options->to;
     proxy->stats.seed = proxy->random = options->seed;
-    proxy->jitter = ~options->seed; /* apart: how bytes come in pieces must not change which connections are reset */
+    /* separate generators: how bytes arrive in pieces must not change which connections are reset */
+    proxy->jitter = ~options->seed;
     if (!fp_control_start(&proxy->control, proxy, options->control, why)) goto undo_loop;
     if (!fp_listener_start(&proxy->listener, proxy, &options->listen, why)) goto undo_control;
     start_signals(proxy);

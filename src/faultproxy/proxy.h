@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The whole of it: one loop on one thread, and what every part of the program knows. */
+/* The whole proxy: one loop on one thread, and the state that all parts share. */
 #ifndef FAULTPROXY_PROXY_H
 #define FAULTPROXY_PROXY_H
 
@@ -11,32 +11,32 @@
 #include "faultproxy/options.h"
 #include "faultproxy/stats.h"
 
-/* Room for any answer. */
+/* Room for any response. */
 enum { FP_ANSWER = 2048 };
 
 typedef struct fp_proxy {
     uv_loop_t loop;
     fp_address target;       /* of new connections */
     fp_faults faults;        /* of new connections */
-    uint64_t random, jitter; /* drawn from: which connections are reset, and how much later bytes come */
+    uint64_t random, jitter; /* generators: which connections are reset, and the jitter of bytes */
     fp_listener listener;
     fp_control control;
     uv_signal_t signals[2];
-    fp_link *oldest, *newest; /* those that are open */
+    fp_link *oldest, *newest; /* the open links */
     fp_stats stats;
-    bool quits; /* it was told to; whoever told it has still to be answered */
+    bool quits; /* quit was requested; its response is still to be sent */
 } fp_proxy;
 
-/* Starts all that the options say, or nothing: false, and a sentence in `why`. */
+/* Start everything that the options ask for, or nothing. Returns false with a sentence in `why` on failure. */
 bool fp_proxy_start(fp_proxy *proxy, const fp_options *options, char why[FP_SENTENCE]);
 
-/* Until it has ended and everything is closed. */
+/* Run until the proxy has ended and everything is closed. */
 void fp_proxy_run(fp_proxy *proxy);
 
-/* Closes everything. Again is nothing. */
+/* Close everything. Further calls do nothing. */
 void fp_proxy_end(fp_proxy *proxy);
 
-/* Does what one line says; the answer is one line, without its end. */
+/* Execute one line. The response is one line without its newline. */
 void fp_proxy_obey(fp_proxy *proxy, const char *line, size_t size, char answer[FP_ANSWER]);
 
 #endif

@@ -6,7 +6,7 @@
 
 static const uint64_t second = 1000000000;
 
-/* The accepts of the last second stay in the ring; the most that ever were there is the peak. */
+/* The ring keeps the accepts of the last second. The peak is the largest number ever in it. */
 static void note_moment(fp_stats *stats, uint64_t now)
 {
     stats->moments[(stats->first + stats->recent) % FP_RECENT] = now;

@@ -2,13 +2,12 @@
 /*
  * Addresses, and the sockets that listen there.
  *
- * A host is written in numbers, or "localhost": no name is looked up, so that nothing
- * waits for a name server, and nobody is let in by what such a one answers.
+ * A host is numeric or "localhost". No name is looked up, so no call waits for a name server, and a name server's reply
+ * cannot open the server to others.
  *
- * A Unix socket: its file is made with mode 0600 from its first moment, by the mode of the socket before
- * it is bound, as the process' umask is not ours to change. A file that is there already is replaced only
- * if it is a socket at which nobody answers; two that start there at the same
- * time take turns, by a lock on the directory.
+ * A Unix socket's file has mode 0600 from its first moment: the mode of the socket is set before bind, because the
+ * process's umask belongs to the program. An existing file is replaced only if it is a socket on which no process
+ * listens. Two processes that start there at the same time take turns by a lock on the directory.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,16 +27,16 @@ static cen_status wrong(cen_error *error, const char *at, const char *why)
     return ceni_inspect_error(error, CEN_INVALID, 0, "cen_inspect_start: options.at is \"%.120s\": %s", at, why);
 }
 
-/* ---- Reading one ---------------------------------------------------------------- */
+/* ---- Parsing -------------------------------------------------------------------- */
 
 static cen_status read_local(const char *at, ceni_inspect_endpoint *out, cen_error *error)
 {
     const char *path = at + strlen("unix:");
     size_t length = strlen(path);
-    if (path[0] != '/') return wrong(error, at, "the path of a socket begins with a slash");
+    if (path[0] != '/') return wrong(error, at, "a socket path must begin with a slash");
     if (length >= sizeof out->socket.local.sun_path)
-        return wrong(error, at, "the path of a socket has at most 107 bytes");
-    if (path[length - 1] == '/') return wrong(error, at, "the path of a socket is no directory");
+        return wrong(error, at, "a socket path must have at most 107 bytes");
+    if (path[length - 1] == '/') return wrong(error, at, "a socket path must not be a directory");
     out->socket.local.sun_family = AF_UNIX;
     memcpy(out->socket.local.sun_path, path, length + 1);
     out->length = sizeof out->socket.local;
@@ -45,7 +44,7 @@ static cen_status read_local(const char *at, ceni_inspect_endpoint *out, cen_err
     return CEN_OK;
 }
 
-/* "[::1]:80" or "127.0.0.1:80" taken apart; the brackets are gone. */
+/* Split "[::1]:80" or "127.0.0.1:80" into host, without brackets, and port. */
 static bool split(const char *at, char host[64], uint16_t *port)
 {
     const char *colon = strrchr(at, ':'), *begin = at, *end = colon;
@@ -56,7 +55,7 @@ static bool split(const char *at, char host[64], uint16_t *port)
         begin++, end--;
         if (end < begin || *end != ']') return false;
     } else if (memchr(at, ':', (size_t)(colon - at))) {
-        return false; /* ::1:80 could be either */
+        return false; /* ::1:80 would be ambiguous */
     }
     if (end == begin || end - begin >= 64) return false;
     memcpy(host, begin, (size_t)(end - begin));
@@ -79,7 +78,7 @@ cen_status ceni_inspect_address_read(const char *at, bool anywhere, ceni_inspect
     *out = (ceni_inspect_endpoint){0};
     if (strncmp(at, "unix:", 5) == 0) return read_local(at, out, error);
     if (!split(at, host, &port))
-        return wrong(error, at, "it is written as 127.0.0.1:9911, [::1]:9911, localhost:9911 or unix:/path");
+        return wrong(error, at, "write it as 127.0.0.1:9911, [::1]:9911, localhost:9911 or unix:/path");
     struct sockaddr_in *four = (struct sockaddr_in *)&out->socket.room;
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)&out->socket.room;
     if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &four->sin_addr) == 1) {
@@ -91,11 +90,11 @@ cen_status ceni_inspect_address_read(const char *at, bool anywhere, ceni_inspect
         six->sin6_port = htons(port);
         out->length = sizeof *six;
     } else {
-        return wrong(error, at, "its host is neither localhost nor an address in numbers; names are not looked up");
+        return wrong(error, at, "the host must be localhost or a numeric address (no name lookup)");
     }
     out->is_loopback = is_loopback(out);
     if (!out->is_loopback && !anywhere) {
-        wrong(error, at, "others reach this address, which needs options.anywhere and a token of at least 16 bytes");
+        wrong(error, at, "not a loopback address; needs options.anywhere and a token of at least 16 bytes");
         if (error) error->cause = CEN_CAUSE_NOT_LOOPBACK;
         return CEN_INVALID;
     }
@@ -109,11 +108,12 @@ static cen_status refused(cen_error *error, const char *address, int code)
     char why[128];
     const char *text = strerror_r(code, why, sizeof why);
     if (code == EADDRINUSE)
-        return ceni_inspect_error(error, CEN_EXISTS, code, "cen_inspect_start: somebody else is at %s", address);
+        return ceni_inspect_error(error, CEN_EXISTS, code, "cen_inspect_start: address %s already in use", address);
     return ceni_inspect_error(error, CEN_SYSTEM, code, "cen_inspect_start: cannot listen at %s: %s", address, text);
 }
 
-/* The directory's descriptor, locked if that can be had in a tenth of a second; or -1. */
+/* Open the directory and wait up to 0.1 s for its lock. Returns the descriptor, or -1. Without the lock the start goes
+ * on. */
 static int lock_directory(const char *path)
 {
     char folder[sizeof((struct sockaddr_un *)NULL)->sun_path];
@@ -126,7 +126,7 @@ static int lock_directory(const char *path)
     return directory;
 }
 
-/* Makes way for a socket: 0, or why not. */
+/* Remove a stale socket file. Returns 0 if the path is free now, else an errno value. */
 static int clear_path(const struct sockaddr_un *local)
 {
     struct stat there;
@@ -153,7 +153,7 @@ static int listen_local(cen_inspect *inspect)
         inspect->device = there.st_dev;
         inspect->inode = there.st_ino;
         if ((there.st_mode & 077) && chmod(local->sun_path, 0600) != 0)
-            code = errno; /* where the mode of a socket is not its file's */
+            code = errno; /* where the mode of a socket does not become its file's */
     }
     if (code == 0 && listen(inspect->listener, 64) != 0) code = errno;
     if (directory >= 0) close(directory);
@@ -192,19 +192,19 @@ static void name_it(cen_inspect *inspect)
 
 cen_status ceni_inspect_listen(cen_inspect *inspect, cen_error *error)
 {
-    name_it(inspect); /* for errors */
+    name_it(inspect); /* for messages */
     inspect->listener = socket(inspect->at.socket.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (inspect->listener < 0) return refused(error, inspect->address, errno);
     int code = inspect->at.is_local ? listen_local(inspect) : listen_network(inspect);
     if (code == 0) {
-        name_it(inspect); /* with the port that was free */
+        name_it(inspect); /* with the port that the system chose */
         return CEN_OK;
     }
     ceni_inspect_unlink(inspect);
     close(inspect->listener);
     inspect->listener = -1;
     if (code == ENOTSOCK)
-        return ceni_inspect_error(error, CEN_EXISTS, code, "cen_inspect_start: there is a file at %s that is no socket",
+        return ceni_inspect_error(error, CEN_EXISTS, code, "cen_inspect_start: the file at %s is not a socket",
                                   inspect->address);
     return refused(error, inspect->address, code);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a request to its answer.
+ * From a request to its response.
  *
- * An answer is complete in memory before its first byte is sent, so that nothing of cenote's is being
- * visited while a client reads slowly.
+ * A response is complete in memory before its first byte is sent. So no component is being visited while a client reads
+ * slowly.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,8 +72,8 @@ static bool is_method(const ceni_visit *visit, const char *allow, ceni_answer *a
          tells = strcmp(visit->method, "POST") == 0;
     if (allow[0] == 'G' ? looks : tells) return true;
     answer->allow = allow;
-    ceni_answer_error(answer, MHD_HTTP_METHOD_NOT_ALLOWED, CEN_INVALID, "%.16s is not for %.80s, but %s", visit->method,
-                      visit->path, allow);
+    ceni_answer_error(answer, MHD_HTTP_METHOD_NOT_ALLOWED, CEN_INVALID, "method %.16s not allowed for %.80s; use %s",
+                      visit->method, visit->path, allow);
     return false;
 }
 
@@ -83,17 +83,16 @@ static void tell(const ceni_visit *visit, uint64_t number, ceni_answer *answer)
     cen_error error;
     if (!is_method(visit, "POST", answer)) return;
     if (!visit->inspect->control)
-        ceni_answer_error(answer, MHD_HTTP_FORBIDDEN, CEN_MISUSE,
-                          "components may only be looked at here (options.control is off)");
+        ceni_answer_error(answer, MHD_HTTP_FORBIDDEN, CEN_MISUSE, "components are read-only (options.control is off)");
     else if (visit->length > CENI_INSPECT_BODY_MOST)
-        ceni_answer_error(answer, MHD_HTTP_CONTENT_TOO_LARGE, CEN_INVALID, "the body has more than %d bytes",
+        ceni_answer_error(answer, MHD_HTTP_CONTENT_TOO_LARGE, CEN_INVALID, "body too large (limit %d bytes)",
                           CENI_INSPECT_BODY_MOST);
     else if (!ceni_telling_read(visit->body, visit->length, &telling, &error))
         ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "%s", error.text);
     else ceni_answer_tell(number, &telling, answer);
 }
 
-/* /api/components/NUMBER and /api/components/NUMBER/invoke; false: it is neither. */
+/* Handle /api/components/NUMBER and /api/components/NUMBER/invoke. Returns false for any other path. */
 static bool answer_one(const ceni_visit *visit, const char *rest, ceni_answer *answer)
 {
     char digits[24];
@@ -158,7 +157,7 @@ static bool answer_page(const ceni_visit *visit, ceni_answer *answer)
         answer->code = same ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK;
         answer->type = file->type;
         answer->tag = file->tag;
-        answer->cache = "no-cache"; /* kept, but asked for each time: the program may be another one next time */
+        answer->cache = "no-cache"; /* cached and revalidated: another program may be here next time */
         answer->fixed = file->bytes;
         answer->size = same ? 0 : file->size;
         return true;
@@ -170,14 +169,13 @@ static void answer_it(const ceni_visit *visit, ceni_answer *answer)
 {
     if (!answer_api(visit, answer) && !answer_metrics(visit, answer) && !answer_page(visit, answer))
         ceni_answer_error(answer, MHD_HTTP_NOT_FOUND, CEN_ABSENT,
-                          "there is nothing at %.120s; docs/inspect.md says what there is", visit->path);
+                          "nothing at %.120s; see docs/inspect.md for the paths", visit->path);
     if (answer->json.text.spoiled)
         ceni_answer_error(answer, MHD_HTTP_SERVICE_UNAVAILABLE, CEN_NO_MEMORY,
-                          "the answer would have more than %d MiB, or there is no memory for it; ask for less of it",
-                          CENI_TEXT_MOST >> 20);
+                          "response larger than %d MiB, or out of memory; request less", CENI_TEXT_MOST >> 20);
 }
 
-/* ---- Between libmicrohttpd and that ---------------------------------------------------- */
+/* ---- Interface to libmicrohttpd -------------------------------------------------------- */
 
 static void add_headers(struct MHD_Response *response, const ceni_answer *answer)
 {
@@ -187,8 +185,7 @@ static void add_headers(struct MHD_Response *response, const ceni_answer *answer
                             "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(response, "X-Frame-Options", "DENY");
-    MHD_add_response_header(response, "Referrer-Policy",
-                            "no-referrer"); /* the page's address may have the token in it */
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer"); /* the page's address may contain the token */
     MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
     if (answer->tag) MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, answer->tag);
     if (answer->allow) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, answer->allow);
@@ -196,11 +193,11 @@ static void add_headers(struct MHD_Response *response, const ceni_answer *answer
         MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"cenote\"");
     if (answer->code == MHD_HTTP_SERVICE_UNAVAILABLE)
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-    if (answer->code == MHD_HTTP_SERVICE_UNAVAILABLE || answer->code == MHD_HTTP_FORBIDDEN) /* makes room again */
+    if (answer->code == MHD_HTTP_SERVICE_UNAVAILABLE || answer->code == MHD_HTTP_FORBIDDEN) /* frees a slot */
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
-/* Takes the answer's memory over. MHD_NO: the connection is closed. */
+/* Send the response and take over its memory. MHD_NO: libmicrohttpd closes the connection. */
 static enum MHD_Result send_answer(struct MHD_Connection *connection, ceni_answer *answer)
 {
     struct MHD_Response *response;
@@ -208,7 +205,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, ceni_answe
         response =
             MHD_create_response_from_buffer(answer->size, (void *)(uintptr_t)answer->fixed, MHD_RESPMEM_PERSISTENT);
     } else if (answer->json.text.spoiled || !answer->json.text.bytes) {
-        ceni_text_fini(&answer->json.text); /* not even an error finds memory */
+        ceni_text_fini(&answer->json.text); /* no memory even for an error */
         return MHD_NO;
     } else {
         response =
@@ -230,19 +227,19 @@ static uint64_t announced_length(struct MHD_Connection *connection)
     return text && ceni_query_number(text, UINT64_MAX, &length) ? length : 0;
 }
 
-/* What can be refused before the body has come is. */
+/* Refuse what can be refused before the body has arrived. */
 static bool is_fit(const ceni_visit *visit, ceni_answer *answer)
 {
     const union MHD_ConnectionInfo *told =
         MHD_get_connection_info(visit->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     if (!ceni_inspect_admits(visit, answer)) return false;
     if (strlen(visit->path) > PATH_MOST)
-        ceni_answer_error(answer, MHD_HTTP_URI_TOO_LONG, CEN_INVALID, "the path has more than %d bytes", PATH_MOST);
+        ceni_answer_error(answer, MHD_HTTP_URI_TOO_LONG, CEN_INVALID, "path too long (limit %d bytes)", PATH_MOST);
     else if (told && told->header_size > CENI_INSPECT_REQUEST_MOST)
         ceni_answer_error(answer, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE, CEN_INVALID,
-                          "the request has more than %d bytes before its body", CENI_INSPECT_REQUEST_MOST);
+                          "request head too large (limit %d bytes)", CENI_INSPECT_REQUEST_MOST);
     else if (announced_length(visit->connection) > CENI_INSPECT_BODY_MOST)
-        ceni_answer_error(answer, MHD_HTTP_CONTENT_TOO_LARGE, CEN_INVALID, "the body has more than %d bytes",
+        ceni_answer_error(answer, MHD_HTTP_CONTENT_TOO_LARGE, CEN_INVALID, "body too large (limit %d bytes)",
                           CENI_INSPECT_BODY_MOST);
     else return true;
     return false;
@@ -255,14 +252,14 @@ enum MHD_Result ceni_inspect_answer(void *argument, struct MHD_Connection *conne
     cen_inspect *inspect = argument;
     ceni_visit *visit = *own;
     ceni_answer answer = {.code = MHD_HTTP_OK, .type = "application/json"};
-    if (!visit) {                                /* the head has come */
+    if (!visit) {                                /* the head has arrived */
         visit = *own = calloc(1, sizeof *visit); /* freed by ceni_inspect_answered */
         if (!visit) return MHD_NO;
         *visit = (ceni_visit){
             .inspect = inspect, .connection = connection, .method = method, .path = path, .version = version};
         return is_fit(visit, &answer) ? MHD_YES : send_answer(connection, &answer);
     }
-    if (*upload_size) { /* some of the body has */
+    if (*upload_size) { /* a part of the body has arrived */
         size_t left = visit->length < CENI_INSPECT_BODY_MOST ? CENI_INSPECT_BODY_MOST - visit->length : 0;
         memcpy(visit->body + (CENI_INSPECT_BODY_MOST - left), upload, *upload_size < left ? *upload_size : left);
         visit->length += *upload_size;
@@ -272,7 +269,7 @@ enum MHD_Result ceni_inspect_answer(void *argument, struct MHD_Connection *conne
     answer_it(visit, &answer);
     if (inspect->sending + answer.json.text.length > CENI_INSPECT_SENDING_MOST)
         ceni_answer_error(&answer, MHD_HTTP_SERVICE_UNAVAILABLE, CEN_FULL,
-                          "other clients have not read their answers yet");
+                          "too many unread responses of other clients; retry later");
     visit->sending = answer.json.text.length;
     inspect->sending += visit->sending;
     return send_answer(connection, &answer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Components as JSON, as docs/inspect.md shows them. */
+/* Components as JSON, in the format of docs/inspect.md. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +7,9 @@
 
 typedef struct showing {
     ceni_json *json;
-    size_t most; /* of a description's lists */
+    size_t most; /* items of a description's lists */
     bool parts;
-    cen_histogram *histogram; /* to copy one into */
+    cen_histogram *histogram; /* scratch for copies */
 } showing;
 
 static void show_metrics(ceni_json *json, const cen_component *component)
@@ -26,7 +26,7 @@ static void show_metrics(ceni_json *json, const cen_component *component)
     ceni_json_close(json, ']');
 }
 
-/* Four of the buckets make one: eight to an octave are as many as can be seen. */
+/* Write the buckets, merging 4 into 1: a chart shows no more than 8 per octave. */
 static void show_buckets(ceni_json *json, const cen_histogram *d)
 {
     ceni_json_open(json, "buckets", '[');
@@ -106,7 +106,7 @@ void ceni_answer_components(const cen_inspect *inspect, const ceni_query *query,
     }
     ceni_json_open(s.json, NULL, '{');
     ceni_json_number(s.json, "now_ns", ceni_inspect_now_ns());
-    ceni_json_number(s.json, "pid", inspect->process); /* whoever looks again and again sees that it is another one */
+    ceni_json_number(s.json, "pid", inspect->process); /* a client that polls sees that this is another process */
     ceni_json_number(s.json, "started_ns", inspect->began_ns);
     ceni_json_open(s.json, "components", '[');
     cen_components_each(show_element, &s);
@@ -128,7 +128,7 @@ void ceni_answer_component(uint64_t number, const ceni_query *query, ceni_answer
     ceni_json_close(s.json, '}');
     free(s.histogram);
     if (status != CEN_OK)
-        ceni_answer_error(answer, MHD_HTTP_NOT_FOUND, CEN_ABSENT, "there is no component number %llu, or no more",
+        ceni_answer_error(answer, MHD_HTTP_NOT_FOUND, CEN_ABSENT, "no component number %llu",
                           (unsigned long long)number);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who may ask. In this order: whoever is one too many, or another user, is told so; a page of another
- * site that has got here by a name that it made point at this address is recognised by the name (Host); a request
- * that has an effect must not come from another site's page (Origin); and the token, if there is one, must be there.
+ * Admission of requests, checked in this order. A client beyond the limit, or of another user, gets an error. The Host
+ * header exposes pages of other sites that made a name of theirs resolve to this address (DNS rebinding). The Origin
+ * header of a request with an effect must not be another site's. The token, if there is one, must be right.
  *
- * The page's own files tell nothing and are free, since a browser that loads them sends no token.
+ * The page's own files contain no data and need no token, since a browser sends none when it loads them.
  */
 #include <arpa/inet.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const char *header(const ceni_visit *visit, const char *name)
     return MHD_lookup_connection_value(visit->connection, MHD_HEADER_KIND, name);
 }
 
-/* A name can be made to point here; an address in numbers, and localhost, cannot. */
+/* Return true for localhost and numeric addresses. Any other name could be made to resolve to this address. */
 bool ceni_inspect_host_is_ours(const char *host)
 {
     char words[64];
@@ -38,7 +38,7 @@ bool ceni_inspect_host_is_ours(const char *host)
            inet_pton(AF_INET6, words, address) == 1;
 }
 
-/* As long for every token of that length that is given. */
+/* Compare two tokens. The time depends only on the given token's length. */
 static bool is_token(const char *given, const char *token)
 {
     size_t length = strlen(given), expected = strlen(token);
@@ -56,8 +56,8 @@ static bool has_token(const ceni_visit *visit)
     return asked && is_token(asked, token);
 }
 
-/* "http://" and what Host says: of the same page as this server's. "https://" if a proxy in front has the
- * TLS: a host and a port are one server's, whichever of the two it speaks. */
+/* Return true if the origin is this server: "http://" or "https://" followed by the value of Host. It is "https://"
+ * behind a proxy that terminates TLS. A host and port belong to one server, whatever the scheme. */
 static bool is_own_origin(const ceni_visit *visit, const char *origin)
 {
     const char *host = header(visit, MHD_HTTP_HEADER_HOST);
@@ -84,7 +84,7 @@ static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-/* Of two, somebody before us may have looked at the other. */
+/* With two Host headers, a proxy may have checked the other one. */
 static bool has_two_hosts(const ceni_visit *visit)
 {
     int count = 0;
@@ -103,27 +103,24 @@ bool ceni_inspect_admits(const ceni_visit *visit, ceni_answer *answer)
     const char *host = header(visit, MHD_HTTP_HEADER_HOST);
     unsigned refused = client_of(visit)->refused;
     if (refused == MHD_HTTP_SERVICE_UNAVAILABLE)
-        ceni_answer_error(answer, refused, CEN_FULL,
-                          "%u clients are connected already, and no more may be (options.clients)", inspect->clients);
-    else if (refused)
-        ceni_answer_error(answer, refused, CEN_MISUSE, "this socket is for the user that the process runs as");
+        ceni_answer_error(answer, refused, CEN_FULL, "too many clients (options.clients = %u)", inspect->clients);
+    else if (refused) ceni_answer_error(answer, refused, CEN_MISUSE, "this socket is only for the user of the process");
     else if (!host && strcmp(visit->version, MHD_HTTP_VERSION_1_1) == 0)
-        ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "a request of HTTP/1.1 has a Host");
+        ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "HTTP/1.1 requires a Host header");
     else if (has_two_hosts(visit))
-        ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "a request has one Host, and this one has more");
+        ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "more than one Host header");
     else if (client_of(visit)->has_zero)
-        ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID,
-                          "there is a %%00 in the address, and nothing here has one");
-    /* on a Unix socket, too: ssh -L leads there */
+        ceni_answer_error(answer, MHD_HTTP_BAD_REQUEST, CEN_INVALID, "%%00 in the address is not allowed");
+    /* on a Unix socket, too, because ssh -L can forward to it */
     else if (!inspect->anywhere && host && !ceni_inspect_host_is_ours(host))
         ceni_answer_error(answer, MHD_HTTP_FORBIDDEN, CEN_MISUSE,
-                          "the Host \"%.80s\" is neither localhost nor an address in numbers", host);
+                          "Host \"%.80s\" must be localhost or a numeric address", host);
     else if (strcmp(visit->method, "POST") == 0 && comes_from_elsewhere(visit))
         ceni_answer_error(answer, MHD_HTTP_FORBIDDEN, CEN_MISUSE,
-                          "a page of another site may tell nothing here (Origin)");
+                          "requests by pages of another site are refused (Origin)");
     else if (inspect->token && is_data(visit->path) && !has_token(visit))
         ceni_answer_error(answer, MHD_HTTP_UNAUTHORIZED, CEN_MISUSE,
-                          "the token is missing or wrong: send \"Authorization: Bearer TOKEN\"");
+                          "the token is missing or wrong; send \"Authorization: Bearer TOKEN\"");
     else return true;
     return false;
 }

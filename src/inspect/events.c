@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Events as JSON. A reader goes on with the "next" that he was told: whoever falls behind learns how many he missed. */
+/* Events as JSON. A reader continues with the "next" of its last response. If it has fallen behind, the response has
+ * the number of missed events. */
 #include <cenote/events.h>
 
 #include "inspect/internal.h"
@@ -39,7 +40,7 @@ void ceni_answer_events(const ceni_query *query, ceni_answer *answer)
     uint64_t shown = 0, read = 0;
     ceni_json_open(json, NULL, '{');
     ceni_json_open(json, "events", '[');
-    /* Those who write may be faster than this reads: it does not follow them for ever. */
+    /* Writers may be faster than this loop, so the number of reads is limited. */
     while (shown < query->limit && read++ < READ_MOST && cen_events_read(&at, &event) == CEN_OK) {
         if ((int)event.level < query->level) continue;
         show(json, &event);

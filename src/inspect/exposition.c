@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics as text, in the two forms that are asked for: OpenMetrics 1.0, and the
- * older text format of Prometheus. They differ in the names of counters' families, in
- * units and in the last line.
+ * Metrics as text, in two formats: OpenMetrics 1.0 and the older Prometheus text format. They differ in the names of
+ * counters' families, in units and in the last line.
  *
- *     db_client_connection_...   pools of databases, by OpenTelemetry's names and labels
+ *     db_client_connection_...   database pools, with OpenTelemetry's names and labels
  *     cenote_KIND_READING        every component's metrics, with its name and number as labels
- *     cenote_KIND_TIMES_seconds  its histograms, as histograms
+ *     cenote_KIND_TIMES_seconds  its histograms
  *
- * A family is written in one piece: for each kind, and each reading that a component of that kind has, all components of the
- * kind are gone through.
+ * A family must be contiguous. So for each kind, and each metric that a component of that kind has, all components of
+ * the kind are visited.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +23,7 @@ typedef struct exposing {
     const ceni_metric_components *all;
     bool openmetrics;
     ceni_metric_without without;
-    uint64_t left_out; /* histograms */
+    uint64_t left_out; /* number of histograms */
 } exposing;
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
@@ -46,7 +45,7 @@ static bool ends_in(const char *name, const char *end)
     return length > tail && strcmp(name + (length - tail), end) == 0;
 }
 
-/* `name` has no _total and no _info, which in one of the forms is part of it. */
+/* `name` lacks the suffix _total or _info, which one of the formats adds to the family's name. */
 static void begin_family(exposing *e, const char *name, family_type type, const char *help)
 {
     const char *total = e->openmetrics ? "" : type == COUNTER ? "_total" : type == INFO ? "_info" : "";
@@ -55,14 +54,14 @@ static void begin_family(exposing *e, const char *name, family_type type, const 
     if (e->openmetrics && ends_in(name, "_seconds")) ceni_text_print(e->text, "# UNIT %s seconds\n", name);
 }
 
-/* Nanoseconds as seconds, to the last digit. */
+/* Write nanoseconds as seconds with all digits. */
 static void put_seconds(exposing *e, int64_t ns)
 {
     uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
     ceni_text_print(e->text, "%s%" PRIu64 ".%09" PRIu64 "\n", ns < 0 ? "-" : "", size / 1000000000, size % 1000000000);
 }
 
-/* The labels are complete, with their names: name="orders",number="3". They may be longer than a print is. */
+/* `labels` has names and values: name="orders",number="3". It may be longer than one print allows. */
 static void put_sample(exposing *e, const char *name, const char *suffix, const char *labels, const char *more)
 {
     ceni_text_print(e->text, "%s%s{", name, suffix);
@@ -85,7 +84,7 @@ static void put_histogram(exposing *e, const char *name, const char *labels, con
         int64_t ns = ceni_metric_bounds[i];
         int length =
             snprintf(bound, sizeof bound, ",le=\"%" PRId64 ".%06" PRId64, ns / 1000000000, ns % 1000000000 / 1000);
-        while (bound[length - 1] == '0' && bound[length - 2] != '.') length--; /* 1.0, 0.0025 */
+        while (bound[length - 1] == '0' && bound[length - 2] != '.') length--; /* as in 1.0, 0.0025 */
         bound[length] = '"';
         bound[length + 1] = 0;
         put_number(e, name, "_bucket", labels, bound, t->within[i]);
@@ -96,7 +95,7 @@ static void put_histogram(exposing *e, const char *name, const char *labels, con
     put_seconds(e, t->sum_ns);
 }
 
-/* ---- Every component's --------------------------------------------------------------------------------- */
+/* ---- Metrics of all components ------------------------------------------------------------------------- */
 
 static void labels_of(const ceni_metric_component *component, ceni_text *labels)
 {
@@ -107,7 +106,7 @@ static void labels_of(const ceni_metric_component *component, ceni_text *labels)
     if (component->system[0]) ceni_text_print(labels, ",system=\"%s\"", component->system);
 }
 
-/* Whether an earlier component of the kind has had it, or this one twice. */
+/* Return true unless an earlier component of the kind, or this one before, has a metric of that name. */
 static bool is_first(const exposing *e, size_t component, size_t metric)
 {
     const ceni_metric_component *own = &e->all->components[component];
@@ -118,7 +117,8 @@ static bool is_first(const exposing *e, size_t component, size_t metric)
     return ceni_metric_sample(own, name) == &own->metrics[metric];
 }
 
-/* cenote_pool_wait_ns is cenote_pool_wait_seconds; a gauge must not end as parts of other types do. */
+/* Name a family: cenote_pool_wait_ns becomes cenote_pool_wait_seconds. A gauge's name must not end like parts of other
+ * types. */
 static void name_family(char out[96], const char *kind, const cen_metric *metric)
 {
     bool time = ends_in(metric->name, "_ns");
@@ -139,7 +139,8 @@ static void expose_metric(exposing *e, size_t first, const cen_metric *metric, c
     const char *kind = e->all->components[first].kind;
     bool time = ends_in(metric->name, "_ns");
     name_family(name, kind, metric);
-    snprintf(help, sizeof help, "What each %s says of %s.", kind, metric->name);
+    snprintf(help, sizeof help, "The metric %s of each %s%s.", metric->name, kind,
+             time ? ", converted to seconds" : "");
     begin_family(e, name, metric->kind == CEN_COUNTER ? COUNTER : GAUGE, help);
     for (size_t i = first; i < e->all->count; i++) {
         const ceni_metric_component *component = &e->all->components[i];
@@ -163,7 +164,7 @@ static bool is_first_timing(const exposing *e, size_t component, size_t timing)
     return ceni_metric_histogram_of(own, name) == &own->timings[timing];
 }
 
-/* Those of a database's pool are there under OpenTelemetry's names, too. */
+/* Database pools also have these histograms under OpenTelemetry's names. */
 static bool leaves_out(exposing *e, const ceni_metric_component *component)
 {
     bool leaves = e->without == CENI_WITHOUT_HISTOGRAMS || (e->without == CENI_WITHOUT_TWICE && component->alone);
@@ -180,8 +181,8 @@ static void expose_timing(exposing *e, size_t first, const char *times, ceni_tex
         bool any = false;
         snprintf(name, sizeof name, part ? "cenote_%s_%s_one_in" : "cenote_%s_%s_seconds", kind, times);
         snprintf(help, sizeof help,
-                 part ? "Of so many of each %s one is in cenote_%s_%s_seconds."
-                      : "Times of each %s, one in cenote_%s_%s_one_in of them.",
+                 part ? "Sampling rate: 1 in this many durations of each %s is recorded in cenote_%s_%s_seconds."
+                      : "Durations of each %s. 1 in cenote_%s_%s_one_in is recorded.",
                  kind, kind, times);
         begin_family(e, name, part ? GAUGE : HISTOGRAM, help);
         for (size_t i = first; i < e->all->count; i++) {
@@ -194,7 +195,7 @@ static void expose_timing(exposing *e, size_t first, const char *times, ceni_tex
             if (part) put_number(e, name, "", labels->bytes, "", its->timing.one_in);
             else put_histogram(e, name, labels->bytes, its);
         }
-        if (!any) e->text->length = before; /* a family of nobody is not begun */
+        if (!any) e->text->length = before; /* no family without samples */
     }
 }
 
@@ -213,7 +214,7 @@ static void expose_components(exposing *e)
     ceni_text_fini(&labels);
 }
 
-/* ---- OpenTelemetry's, for pools of databases -------------------------------------------------------------- */
+/* ---- OpenTelemetry's metrics of database pools ------------------------------------------------------------ */
 
 static int64_t sum_of(const ceni_metric_component *pool, const char *const *names)
 {
@@ -225,7 +226,7 @@ static int64_t sum_of(const ceni_metric_component *pool, const char *const *name
     return sum;
 }
 
-/* Lets `put` write the samples of each pool of a database. A family that none has anything for is not begun. */
+/* Call `put` for each database pool to write its samples. A family without samples is not written. */
 static void each_pool(exposing *e, const char *name, family_type type, const char *help,
                       bool (*put)(exposing *e, const char *name, const char *labels, const ceni_metric_component *pool,
                                   const void *what),
@@ -294,24 +295,20 @@ static void expose_pools(exposing *e)
     bool any = false;
     for (size_t i = 0; i < e->all->count; i++) any |= e->all->components[i].alone != NULL;
     if (!any) return;
-    /* A gauge must not end in _count, says the check of Prometheus, and the name is not ours to choose. */
-    each_pool(e, "db_client_connection_count", UNKNOWN, "Connections of the pool that are idle, and that are used.",
-              put_states, NULL);
-    each_pool(e, "db_client_connection_idle_max", GAUGE, "Idle connections that are kept at most.", put_gauge,
-              "max_idle");
-    each_pool(e, "db_client_connection_idle_min", GAUGE, "Idle connections that are kept ready.", put_gauge,
-              "min_idle");
-    each_pool(e, "db_client_connection_max", GAUGE, "Connections that may be open.", put_gauge, "max");
-    each_pool(e, "db_client_connection_pending_requests", GAUGE, "Takes that wait for a connection now.", put_gauge,
+    /* The Prometheus linter forbids gauges that end in _count, and OpenTelemetry prescribes this name. */
+    each_pool(e, "db_client_connection_count", UNKNOWN, "Connections in each state, idle or used.", put_states, NULL);
+    each_pool(e, "db_client_connection_idle_max", GAUGE, "Maximum number of idle connections.", put_gauge, "max_idle");
+    each_pool(e, "db_client_connection_idle_min", GAUGE, "Minimum number of idle connections.", put_gauge, "min_idle");
+    each_pool(e, "db_client_connection_max", GAUGE, "Maximum number of open connections.", put_gauge, "max");
+    each_pool(e, "db_client_connection_pending_requests", GAUGE, "Takes that are waiting for a connection.", put_gauge,
               "waiting");
-    each_pool(e, "db_client_connection_timeouts", COUNTER, "Takes that ran out of time.", put_counter, "timed_out");
+    each_pool(e, "db_client_connection_timeouts", COUNTER, "Takes that timed out.", put_counter, "timed_out");
     each_pool(e, "db_client_connection_create_time_seconds", HISTOGRAM, "Time to open a connection.", put_times,
               "create");
     each_pool(e, "db_client_connection_wait_time_seconds", HISTOGRAM,
-              "Time to get a connection; takes that did not wait are in the lowest bucket, and add nothing to the sum.",
-              put_times, "wait");
+              "Time to take a connection. Takes that did not wait count as 0.", put_times, "wait");
     each_pool(e, "db_client_connection_use_time_seconds", HISTOGRAM,
-              "Time between take and give, of a sample: one in cenote_pool_use_one_in of them.", put_times, "use");
+              "Time between take and give. 1 in cenote_pool_use_one_in is recorded.", put_times, "use");
 }
 
 void ceni_metric_expose(ceni_text *text, const ceni_metric_components *components, bool openmetrics,
@@ -321,12 +318,11 @@ void ceni_metric_expose(ceni_text *text, const ceni_metric_components *component
     unsigned v = cen_version();
     begin_family(&e, "cenote", INFO, "The version of libcenote.");
     ceni_text_print(text, "cenote_info{version=\"%u.%u.%u\"} 1\n", v / 1000000, v / 1000 % 1000, v % 1000);
-    begin_family(&e, "cenote_components", GAUGE, "Pools, crews, queues and whatever else is there.");
+    begin_family(&e, "cenote_components", GAUGE, "Number of components: pools, crews, queues and others.");
     ceni_text_print(text, "cenote_components %zu\n", components->count);
     expose_pools(&e);
     expose_components(&e);
-    begin_family(&e, "cenote_histograms_left_out", GAUGE,
-                 "Histograms that are not here because this text would be too long.");
+    begin_family(&e, "cenote_histograms_left_out", GAUGE, "Histograms left out because the text would be too long.");
     ceni_text_print(text, "cenote_histograms_left_out %" PRIu64 "\n", e.left_out);
     ceni_text_add(text, "# EOF\n");
 }

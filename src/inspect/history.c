@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each component that is kept has a ring of samples. A gauge is stored as it was. Of a counter each sample has what it rose by,
- * and the record the whole: so that a float is exact for whatever happens within one period, and what the counter was then is
- * counted back.
+ * Each recorded component has a ring of samples. A gauge is stored as it is. For a counter each sample has the
+ * increase, and the record has the latest total. So a float is exact for the changes of one period, and earlier totals
+ * are computed backwards.
  *
- * Percentiles of a period are those of the difference of two histograms. The one before is kept with four buckets to an octave, of
- * which one is named by a byte.
+ * Percentiles of a period come from the difference of two histograms. The previous one is kept with 4 buckets per
+ * octave, so one byte identifies a bucket.
  */
 #include "inspect/history.h"
 
@@ -13,13 +13,13 @@
 #include <string.h>
 
 enum {
-    MERGED = 8, /* buckets of a histogram that make one here */
+    MERGED = 8, /* buckets of a histogram merged into one here */
     BUCKETS = CEN_HISTOGRAM_BUCKETS / MERGED,
     MARKS = 4,
-    STRANGERS = 64,   /* that are looked at in one round */
-    MARK_UNKNOWN = 0, /* nothing of the kind took place */
-    MARK_NONE = 1,    /* it took no time */
-    MARK_FIRST = 2,   /* the first bucket */
+    STRANGERS = 64,   /* unrecorded components examined in one round */
+    MARK_UNKNOWN = 0, /* no value in this period */
+    MARK_NONE = 1,    /* the value took no time */
+    MARK_FIRST = 2,   /* plus the index of the bucket */
 };
 _Static_assert(CEN_HISTOGRAM_BUCKETS % MERGED == 0 && BUCKETS + MARK_FIRST <= 256, "a byte names a bucket");
 
@@ -30,15 +30,15 @@ typedef struct sample {
 } sample;
 
 typedef struct past {
-    uint64_t number; /* of the component */
-    uint64_t round;  /* in which it was there last */
+    uint64_t number; /* the component's number */
+    uint64_t round;  /* the last round that saw it */
     bool has_trouble;
     unsigned metric_count, timing_count;
     const char *metrics[CENI_HISTORY_METRICS], *timings[CENI_HISTORY_HISTOGRAMS];
-    bool counts[CENI_HISTORY_METRICS]; /* it is a counter */
+    bool counts[CENI_HISTORY_METRICS]; /* true for a counter */
     int64_t last[CENI_HISTORY_METRICS];
     uint64_t instant[CENI_HISTORY_HISTOGRAMS];
-    /* totals; of their differences a turn of 2^32 takes nothing away */
+    /* totals; differences stay correct when they wrap at 2^32 */
     uint32_t buckets[CENI_HISTORY_HISTOGRAMS][BUCKETS];
     unsigned count, next;
     sample samples[CENI_HISTORY_SAMPLES];
@@ -48,10 +48,11 @@ _Static_assert(sizeof(past) <= 8192, "8 KiB for each component");
 struct ceni_history {
     past *pasts[CENI_HISTORY_THINGS]; /* NULL: free */
     uint64_t rounds;
-    uint64_t met; /* the number of the stranger that was looked at last: the next round goes on behind it */
+    /* the last unrecorded component examined: the next round continues after it */
+    uint64_t met;
     unsigned strangers;
     int64_t now_ms;
-    cen_metric metrics[CEN_METRICS_MAX]; /* of the component that is looked at */
+    cen_metric metrics[CEN_METRICS_MAX]; /* of the current component */
     size_t count;
     cen_histogram histogram;
 };
@@ -68,15 +69,15 @@ void ceni_history_free(ceni_history *history)
     free(history);
 }
 
-/* ---- What is worth keeping ---------------------------------------------------------------- */
+/* ---- Choice of metrics -------------------------------------------------------------------- */
 
-/* The charts of the page are of these. */
+/* The metrics that the page draws. */
 static const char *const charted[] = {
     "held",          "waiting",    "idle",           "max",         "taken",    "timed_out", "opening",
     "running",       "queued",     "in_flight",      "length",      "finished", "uses",      "failed",
     "answered",      "handled",    "down",           "up",          "children", "restarts",  "high_queued",
     "normal_queued", "low_queued", "pushes_waiting", "pops_waiting"};
-/* Of what is not 0 there is trouble, whatever the kind. */
+/* A component has trouble if one of these is not 0, whatever its kind. */
 static const char *const troubles[] = {"waiting",  "breaker", "leaked",  "revoked",  "orphans",
                                        "shedding", "down",    "ejected", "abandoned"};
 
@@ -121,7 +122,7 @@ static bool has_trouble(const ceni_history *h)
 
 /* ---- One sample ----------------------------------------------------------------------------- */
 
-/* Which bucket has the one at `rank` of all that were added; `instant` of them took no time. */
+/* Return the mark of the value at `rank` among those added in the period; `instant` of them took no time. */
 static uint8_t mark_of(const uint32_t added[BUCKETS], double instant, double one_in, double rank)
 {
     double seen = instant;
@@ -175,7 +176,7 @@ static void take_sample(ceni_history *h, const cen_component *component, past *p
     if (p->count < CENI_HISTORY_SAMPLES) p->count++;
 }
 
-/* ---- All of them ------------------------------------------------------------------------------ */
+/* ---- All components --------------------------------------------------------------------------- */
 
 static past *past_of(const ceni_history *h, uint64_t number)
 {
@@ -184,7 +185,7 @@ static past *past_of(const ceni_history *h, uint64_t number)
     return NULL;
 }
 
-/* A free place, or, for one with trouble, the place of one that has none; NULL: there is none. */
+/* Return a free place or, for a component with trouble, the place of one without trouble. NULL: there is none. */
 static past **place_for(ceni_history *h, bool trouble)
 {
     past **calm = NULL;
@@ -208,7 +209,7 @@ static void read_metrics(ceni_history *h, const cen_component *component)
     if (h->count > CEN_METRICS_MAX) h->count = CEN_METRICS_MAX;
 }
 
-/* One that is not kept: whether it is to be. */
+/* Decide whether to record a component that is not recorded yet. */
 static past *meet_stranger(ceni_history *h, const cen_component *component, uint64_t number)
 {
     if (is_full(h) && (number <= h->met || h->strangers == STRANGERS)) return NULL;
@@ -243,22 +244,22 @@ void ceni_history_sample(ceni_history *history, int64_t now_ms)
     history->now_ms = now_ms;
     history->strangers = 0;
     cen_components_each(sample_component, history);
-    if (history->strangers < STRANGERS) history->met = 0; /* the round came to the end of all */
+    if (history->strangers < STRANGERS) history->met = 0; /* the round reached the last component */
     for (size_t i = 0; i < CENI_HISTORY_THINGS; i++) {
         if (!history->pasts[i] || history->pasts[i]->round == history->rounds) continue;
-        free(history->pasts[i]); /* it is gone, and its view with it */
+        free(history->pasts[i]); /* the component is gone */
         history->pasts[i] = NULL;
     }
 }
 
-/* ---- Shown ---------------------------------------------------------------------------------------- */
+/* ---- Output --------------------------------------------------------------------------------------- */
 
 static const sample *sample_at(const past *p, unsigned index) /* 0: the oldest */
 {
     return &p->samples[(p->next + CENI_HISTORY_SAMPLES - p->count + index) % CENI_HISTORY_SAMPLES];
 }
 
-/* The middle of a bucket. */
+/* Return the middle of a bucket. */
 static int64_t nanoseconds_of(uint8_t mark)
 {
     if (mark == MARK_NONE) return 0;
@@ -292,7 +293,7 @@ static void show_past(const past *p, int64_t now_ms, int64_t now_ns, ceni_json *
 {
     int64_t totals[CENI_HISTORY_METRICS];
     memcpy(totals, p->last, sizeof totals);
-    for (unsigned s = 1; s < p->count; s++) /* to what they were at the oldest */
+    for (unsigned s = 1; s < p->count; s++) /* back to the values at the oldest sample */
         for (unsigned i = 0; i < p->metric_count; i++)
             totals[i] -= p->counts[i] ? (int64_t)sample_at(p, s)->values[i] : 0;
     ceni_json_open(json, NULL, '{');

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last five minutes of up to 64 components, so that whoever opens the page sees what led here.
+ * The last five minutes of up to 64 components, so the page can show what happened before it was opened.
  *
  *     ceni_history *history = ceni_history_new();
  *     ceni_history_sample(history, now_ms);      every CENI_HISTORY_PERIOD_MS
  *     ceni_history_show(history, now_ms, now_ns, json);
  *     ceni_history_free(history);
  *
- * A sample has up to eight metrics and, of up to two histograms, the percentiles 50, 90, 99 and 100 of the time since the sample
- * before. Which metrics: those of a list of names that any component may use, then whatever else it has; no kind is known here.
+ * A sample has up to 8 metrics and, for up to 2 histograms, the percentiles 50, 90, 99 and 100 of the time since the
+ * previous sample. The metrics are chosen by a list of names that any component may use, then in the component's order.
+ * No kind is known here.
  *
- * Where there are more components than 64, those with trouble come first: one without makes room for one with. Each sample looks at
- * no more than 64 of those that are not kept, one after the other, however many there are.
+ * If there are more than 64 components, those with trouble come first: one without trouble makes room for one with.
+ * Each sample examines at most 64 unrecorded components, in turn, so its cost is bounded.
  *
  * A component costs less than 8 KiB. Threads: one at a time.
  */
@@ -32,13 +33,13 @@ enum {
 
 typedef struct ceni_history ceni_history;
 
-ceni_history *ceni_history_new(void); /* NULL: no memory */
+ceni_history *ceni_history_new(void); /* NULL: out of memory */
 void ceni_history_free(ceni_history *history);
 
-/* Takes a sample of each; one for which there is no memory is left out. `now_ms`: on a clock that only goes forward. */
+/* Take a sample of each component. A component is skipped if there is no memory for it. `now_ms`: monotonic. */
 void ceni_history_sample(ceni_history *history, int64_t now_ms);
 
-/* Writes members of the object that is open. `now_ns`: the same moment, since 1970. */
+/* Write the history as members of the open object. `now_ns`: the same moment, since 1970. */
 void ceni_history_show(const ceni_history *history, int64_t now_ms, int64_t now_ns, ceni_json *json);
 
 #endif

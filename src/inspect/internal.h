@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of this room know of one another.
+ * The shared declarations of this room.
  *
- *     start     options and an address become a socket, a server and its thread
- *     serve     the thread: who comes, who is too slow, who is one too many
- *     answer    a request becomes an answer: door (who may), query, then components, events, tell, metrics, page
+ * start     options and an address become a socket, a server and its thread
+ * serve     the thread: accepts, enforces time limits, limits the number of clients
+ * answer    a request becomes a response: door (admission), query, then components, events, tell, metrics, page
  */
 #ifndef CENI_INSPECT_INTERNAL_H
 #define CENI_INSPECT_INTERNAL_H
@@ -25,15 +25,15 @@
 #include "inspect/text.h"
 
 enum {
-    CENI_INSPECT_PATIENCE_MS = 10000,               /* for a request to come, and for its answer to go */
-    CENI_INSPECT_SENDING_MOST = 2 * CENI_TEXT_MOST, /* bytes of answers that clients have not read, of all of them */
+    CENI_INSPECT_PATIENCE_MS = 10000,               /* for a request to arrive, and for its response to be read */
+    CENI_INSPECT_SENDING_MOST = 2 * CENI_TEXT_MOST, /* bytes of unread responses, of all clients */
     CENI_INSPECT_REQUEST_MOST = 16384,
     CENI_INSPECT_BODY_MOST = 4096,
     CENI_INSPECT_CLIENTS_MOST = 256,
-    CENI_INSPECT_LOBBY = 8, /* connections beyond options.clients, which are told so */
+    CENI_INSPECT_LOBBY = 8, /* connections beyond options.clients, which get 503 */
 };
 
-/* Where a server is: sun_path, or a host and a port. */
+/* The address of a server: sun_path, or a host and a port. */
 typedef struct ceni_inspect_endpoint {
     union {
         struct sockaddr any;
@@ -42,51 +42,52 @@ typedef struct ceni_inspect_endpoint {
     } socket;
     socklen_t length;
     bool is_local;    /* a Unix socket */
-    bool is_loopback; /* or one of these */
+    bool is_loopback; /* a Unix socket, or a loopback address */
 } ceni_inspect_endpoint;
 
 typedef enum ceni_client_phase {
     CENI_CLIENT_NONE = 0,
-    CENI_CLIENT_IDLE,   /* nothing has come, or not enough of it to know what is asked */
-    CENI_CLIENT_ASKED,  /* the rest of the request is coming */
-    CENI_CLIENT_TOLD,   /* its answer is going */
-    CENI_CLIENT_LEAVES, /* has been shut down, and is about to be closed */
+    CENI_CLIENT_IDLE,   /* no input, or not yet a complete first line */
+    CENI_CLIENT_ASKED,  /* the rest of the request is arriving */
+    CENI_CLIENT_TOLD,   /* its response is being sent */
+    CENI_CLIENT_LEAVES, /* was shut down and is about to be closed */
 } ceni_client_phase;
 
 typedef struct ceni_client {
-    /* written by the thread; read by a forked child, too */
+    /* written by the thread; also read by a forked child */
     atomic_int socket; /* -1: none */
-    /* the thread's */
+    /* only the thread */
     ceni_client_phase phase;
-    bool was_answered; /* once at least */
-    bool has_zero;     /* there is a %00 in what it asks for now, and libmicrohttpd shows us only what is before it */
-    unsigned refused;  /* with which HTTP status all it asks is answered; 0: it is welcome */
-    int64_t since_ms;  /* in this phase */
+    bool was_answered; /* at least one request */
+    /* the current request's path contains %00; libmicrohttpd gives us only the part before it */
+    bool has_zero;
+    unsigned refused; /* the HTTP status of all its responses; 0: admitted */
+    int64_t since_ms; /* since when in this phase */
 } ceni_client;
 
 struct cen_inspect {
     /* fixed before the thread starts */
     pid_t process;
-    int64_t began_ns; /* the process, since 1970 */
+    int64_t began_ns; /* the start of the process, since 1970 */
     ceni_inspect_endpoint at;
-    char address[160]; /* as cen_inspect_address says */
+    char address[160]; /* the result of cen_inspect_address */
     char *title, *token;
     bool control, anywhere;
-    uint32_t clients;    /* that are welcome at a time */
-    int64_t patience_ms; /* CENI_INSPECT_PATIENCE_MS, but in tests */
+    uint32_t clients;    /* admitted at a time */
+    int64_t patience_ms; /* CENI_INSPECT_PATIENCE_MS, except in tests */
     int listener, waker;
     struct MHD_Daemon *daemon;
-    int polled; /* the daemon's own epoll */
+    int polled; /* the daemon's own epoll descriptor */
     pthread_t thread;
     dev_t device; /* of a Unix socket's file */
     ino_t inode;
-    char place[160]; /* the file that says where it is, or "" */
-    /* the thread's, with what ceni_client says */
+    char place[160]; /* the file with its address, or "" */
+    /* only the thread, except as noted in ceni_client */
     ceni_client *coming;   /* is being handed to the daemon */
-    size_t sending;        /* bytes of answers that are not gone */
-    int64_t deaf_until_ms; /* there was no descriptor for one who came */
+    size_t sending;        /* bytes of unread responses */
+    int64_t deaf_until_ms; /* the listener pauses until then, because there were no descriptors */
     ceni_history *history;
-    int64_t sample_at_ms; /* when its next sample is due */
+    int64_t sample_at_ms; /* when the next sample is due */
     ceni_client client[CENI_INSPECT_CLIENTS_MOST + CENI_INSPECT_LOBBY];
 };
 
@@ -95,16 +96,16 @@ struct cen_inspect {
 __attribute__((format(printf, 4, 5))) cen_status ceni_inspect_error(cen_error *error, cen_status status, int code,
                                                                     const char *format, ...);
 
-/* Fills what the options decide, strings in memory of malloc's; the address aside. */
+/* Set everything that the options decide, except the address. Strings are allocated with malloc. */
 cen_status ceni_inspect_settle(cen_inspect *inspect, const cen_inspect_options *options, cen_error *error);
 
 cen_status ceni_inspect_address_read(const char *at, bool anywhere, ceni_inspect_endpoint *out, cen_error *error);
-/* A socket that listens there. EXISTS: somebody else does. */
+/* Create a socket that listens there. EXISTS: another socket does. */
 cen_status ceni_inspect_listen(cen_inspect *inspect, cen_error *error);
-/* Removes the file of a Unix socket, if it is still this one's. */
+/* Remove the file of a Unix socket if it is still this server's. */
 void ceni_inspect_unlink(const cen_inspect *inspect);
 
-/* The directory of this user's addresses, made if need be, without a slash at its end. */
+/* Return the directory of this user's address files, created if needed, without a trailing slash. */
 cen_status ceni_inspect_place(char *out, size_t room, cen_error *error);
 cen_status ceni_inspect_announce(cen_inspect *inspect, cen_error *error);
 void ceni_inspect_withdraw(const cen_inspect *inspect);
@@ -120,47 +121,47 @@ void *ceni_inspect_serve(void *inspect);
 void ceni_inspect_connection(void *inspect, struct MHD_Connection *connection, void **client,
                              enum MHD_ConnectionNotificationCode what);
 void *ceni_inspect_asked(void *inspect, const char *uri, struct MHD_Connection *connection);
-void ceni_inspect_told(struct MHD_Connection *connection); /* its answer begins to go */
+void ceni_inspect_told(struct MHD_Connection *connection); /* its response begins to be sent */
 void ceni_inspect_answered(void *inspect, struct MHD_Connection *connection, void **request,
                            enum MHD_RequestTerminationCode how);
 
 /* ---- answer.c, door.c -------------------------------------------------------------------------- */
 
-/* One request, while it is there. */
+/* One request while it is handled. */
 typedef struct ceni_visit {
     const cen_inspect *inspect;
     struct MHD_Connection *connection;
     const char *method, *path, *version;
-    size_t length;  /* of the body, what was beyond its bound included */
-    size_t sending; /* of its answer: its part of inspect->sending */
+    size_t length;  /* of the body, including what exceeded the limit */
+    size_t sending; /* of its response: its part of inspect->sending */
     char body[CENI_INSPECT_BODY_MOST + 1];
 } ceni_visit;
 
-/* What it is answered. */
+/* The response to a request. */
 typedef struct ceni_answer {
     unsigned code;
     const char *type;
-    const char *allow, *tag, *cache; /* headers, or NULL */
+    const char *allow, *tag, *cache; /* headers or NULL */
     ceni_json json;
-    const void *fixed; /* or these bytes, which live forever */
+    const void *fixed; /* instead of json: constant bytes */
     size_t size;
 } ceni_answer;
 
 enum MHD_Result ceni_inspect_answer(void *inspect, struct MHD_Connection *connection, const char *path,
                                     const char *method, const char *version, const char *upload, size_t *upload_size,
                                     void **visit);
-/* Makes it an error, whatever was in it before. */
+/* Replace the response by an error. */
 __attribute__((format(printf, 4, 5))) void ceni_answer_error(ceni_answer *answer, unsigned code, cen_status status,
                                                              const char *format, ...);
 
-/* The same, with an error that is there already. */
+/* The same, with an existing error. */
 void ceni_answer_failure(ceni_answer *answer, unsigned code, const cen_error *error);
 
-/* Whether the request may be answered; else it is, with an error. */
+/* Return true if the request is admitted. Otherwise the response is an error. */
 bool ceni_inspect_admits(const ceni_visit *visit, ceni_answer *answer);
-bool ceni_inspect_host_is_ours(const char *host); /* "localhost", or an address in numbers */
+bool ceni_inspect_host_is_ours(const char *host); /* "localhost" or a numeric address */
 
-/* ---- query.c, tell.c: what a request says, without who says it -------------------------------------- */
+/* ---- query.c, tell.c: parsing, independent of the connection ---------------------------------------- */
 
 enum {
     CENI_QUERY_PARTS = 1,
@@ -172,16 +173,16 @@ enum {
 };
 
 typedef struct ceni_query {
-    unsigned allowed; /* CENI_QUERY_... */
+    unsigned allowed; /* CENI_QUERY_... bits */
     unsigned given;
     bool parts;
     uint64_t most, after, limit, after_trace;
     int level; /* cen_event_level */
 } ceni_query;
 
-/* Takes one argument in; false: it is wrong, and the error says how. `value` may be NULL. */
+/* Read one argument. Returns false with an error if it is invalid. `value` may be NULL. */
 bool ceni_query_take(ceni_query *query, const char *name, const char *value, cen_error *error);
-/* A decimal number, nothing before it and nothing after it. */
+/* Read a decimal number. Nothing may precede or follow it. */
 bool ceni_query_number(const char *text, uint64_t most, uint64_t *out);
 
 typedef struct ceni_telling {
@@ -189,7 +190,8 @@ typedef struct ceni_telling {
     int64_t value;
 } ceni_telling;
 
-/* {"action": "resize", "value": 20}: an object with these members and no others; value may be left out. `body` ends with a zero. */
+/* Parse {"action": "resize", "value": 20}: an object with exactly these members; value is optional. `body` ends with a
+ * zero. */
 bool ceni_telling_read(const char *body, size_t length, ceni_telling *out, cen_error *error);
 
 /* ---- components.c, events.c, process.c, metrics.c ------------------------------------------------------------ */
@@ -203,8 +205,8 @@ void ceni_answer_tell(uint64_t number, const ceni_telling *telling, ceni_answer 
 void ceni_answer_metrics(bool openmetrics, ceni_answer *answer);
 
 int64_t ceni_inspect_now_ns(void);   /* since 1970 */
-int64_t ceni_inspect_now_ms(void);   /* only goes forward */
-int64_t ceni_inspect_began_ns(void); /* the process; 0: not known */
+int64_t ceni_inspect_now_ms(void);   /* monotonic */
+int64_t ceni_inspect_began_ns(void); /* the start of the process; 0: unknown */
 const char *ceni_inspect_program(void);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON, and a description as JSON. A component whose description does not end what it begins, or
- * ends more, must not make the whole answer unreadable: brackets are counted here.
+ * JSON output, and descriptions as JSON. Brackets are counted here, so that a component whose description leaves a list
+ * open, or closes too many, cannot make the whole response invalid.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "inspect/text.h"
 
-/* How many bytes from here on may be written as they are. */
+/* Return the number of leading bytes that need no escape. */
 static size_t plain_length(const char *words)
 {
     size_t plain = 0;
     for (;;) {
         unsigned char byte = (unsigned char)words[plain];
-        if (byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7F) return plain; /* the zero, too */
+        if (byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7F) return plain; /* the terminating zero, too */
         size_t length = byte < 0x80 ? 1 : ceni_utf8_length(words + plain);
         if (length == 0) return plain;
         plain += length;
@@ -84,15 +84,15 @@ void ceni_json_words(ceni_json *json, const char *name, const char *value)
     else ceni_text_add(&json->text, "null");
 }
 
-/* ---- A description ----------------------------------------------------------------- */
+/* ---- Descriptions ------------------------------------------------------------------ */
 
-/* Within the component's object: lists and items take turns, so that the depth says which is open. */
+/* Inside the component's object lists and items alternate, so the depth tells which one is open. */
 enum { DEPTH_MOST = 64 };
 
 typedef struct drawing {
     ceni_json *json;
-    unsigned depth; /* odd: in a list; even: in an item, or in the component */
-    unsigned lost;  /* beginnings that had no place, whose ends are to come */
+    unsigned depth; /* odd: in a list; even: in an item or in the component */
+    unsigned lost;  /* begins that were dropped, and whose ends are still to come */
 } drawing;
 
 static bool in_list(const drawing *d)

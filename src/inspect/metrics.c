@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The copies of all components that metrics are made of, and who wants them. */
+/* Copies of all components for the metrics, and the calls that write them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,9 @@ const int64_t ceni_metric_bounds[CENI_BOUNDS] = {100 * US,  250 * US,  500 * US,
                                                  10 * MS,   25 * MS,   50 * MS,   100 * MS,  250 * MS,  500 * MS,
                                                  1000 * MS, 2500 * MS, 5000 * MS, 10000 * MS};
 
-/* ---- Copying one ----------------------------------------------------------------------- */
+/* ---- Copying one component ------------------------------------------------------------- */
 
-/* A label's value: quotes, backslashes and ends of lines escaped, and nothing that is no UTF-8. */
+/* Return a label's value: quotes, backslashes and line ends escaped, invalid UTF-8 replaced. */
 static char *label_of(const char *name)
 {
     ceni_text text = {0};
@@ -32,7 +32,8 @@ static char *label_of(const char *name)
     return text.bytes;
 }
 
-/* A bucket that reaches beyond a bound counts for the next: it may tell too slow a story, by a 32nd, and none too fast. */
+/* A bucket that extends beyond a bound is counted in the next one. So a value may appear up to 1/32 too slow, never too
+ * fast. */
 static void copy_histogram(ceni_metric_histogram *out, const cen_histogram_header *timing, const cen_histogram *d)
 {
     *out = (ceni_metric_histogram){.timing = *timing, .count = d->count + timing->instant, .sum_ns = d->sum};
@@ -71,14 +72,14 @@ static bool copy_component(ceni_metric_component *out, const cen_component *comp
     return true;
 }
 
-/* ---- Copying all ------------------------------------------------------------------------- */
+/* ---- Copying all components -------------------------------------------------------------- */
 
 typedef struct copying {
     ceni_metric_components *all;
     cen_histogram *scratch;
 } copying;
 
-/* More than so many components would not fit into the text, whose lines have a name and a number each. */
+/* More components than this would not fit the text: each line has a name and a number. */
 enum { THINGS_MOST = CENI_TEXT_MOST / 512 };
 
 static void copy_next(void *argument, cen_component *component)
@@ -118,8 +119,8 @@ static bool is_taken(const ceni_metric_components *all, const char *name, const 
     return false;
 }
 
-/* OpenTelemetry tells pools apart by their name alone. The oldest of a name keeps it, the others have their number, too: a
- * name with a number is taken only if no pool has it as its own. */
+/* OpenTelemetry identifies pools by name only. The oldest pool of a name keeps it; the others get their number
+ * appended. A name with a number is used only if no pool has it as its own name. */
 static bool name_pools(ceni_metric_components *all)
 {
     for (size_t i = 0; i < all->count; i++) {
@@ -173,9 +174,9 @@ const ceni_metric_histogram *ceni_metric_histogram_of(const ceni_metric_componen
     return NULL;
 }
 
-/* ---- Who wants them --------------------------------------------------------------------------- */
+/* ---- Writing ---------------------------------------------------------------------------------- */
 
-/* One who has thousands of pools loses histograms before he loses all of it. */
+/* With thousands of pools the text may get too long. Then histograms are left out first. */
 static void write_metrics(ceni_text *text, bool openmetrics)
 {
     ceni_metric_components components;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options, checked; and errors. */
+/* Options and their checks; errors. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,34 +21,33 @@ cen_status ceni_inspect_error(cen_error *error, cen_status status, int code, con
     return status;
 }
 
-/* A token travels in a header and in a URL: without what would have to be written in another way there. */
+/* Accept only tokens that need no escaping in a header or a URL. */
 static cen_status check_token(const char *token, bool anywhere, cen_error *error)
 {
     size_t length = token ? strlen(token) : 0;
     if (token && (length == 0 || length > TOKEN_MOST))
         return ceni_inspect_error(error, CEN_INVALID, 0,
-                                  "cen_inspect_start: options.token has %zu bytes, and must have 1 to %d", length,
-                                  TOKEN_MOST);
+                                  "cen_inspect_start: options.token must have 1 to %d bytes (got %zu)", TOKEN_MOST,
+                                  length);
     for (size_t i = 0; i < length; i++)
         if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~", token[i]))
             return ceni_inspect_error(
                 error, CEN_INVALID, 0,
-                "cen_inspect_start: options.token may have letters, digits and - . _ ~, and byte %zu is none", i + 1);
+                "cen_inspect_start: options.token: byte %zu is invalid; use letters, digits and - . _ ~", i + 1);
     if (anywhere && length < TOKEN_LEAST)
-        return ceni_inspect_error(
-            error, CEN_INVALID, 0,
-            "cen_inspect_start: options.anywhere lets others in, and needs an options.token of at least %d bytes",
-            TOKEN_LEAST);
+        return ceni_inspect_error(error, CEN_INVALID, 0,
+                                  "cen_inspect_start: options.anywhere needs an options.token of at least %d bytes",
+                                  TOKEN_LEAST);
     return CEN_OK;
 }
 
 static cen_status check(const cen_inspect_options *o, cen_error *error)
 {
     if (o->clients > CENI_INSPECT_CLIENTS_MOST)
-        return ceni_inspect_error(error, CEN_INVALID, 0, "cen_inspect_start: options.clients is %u, and may be 1 to %d",
-                                  o->clients, CENI_INSPECT_CLIENTS_MOST);
+        return ceni_inspect_error(error, CEN_INVALID, 0, "cen_inspect_start: options.clients must be 1 to %d (got %u)",
+                                  CENI_INSPECT_CLIENTS_MOST, o->clients);
     if (o->title && strlen(o->title) > TITLE_MOST)
-        return ceni_inspect_error(error, CEN_INVALID, 0, "cen_inspect_start: options.title has more than %d bytes",
+        return ceni_inspect_error(error, CEN_INVALID, 0, "cen_inspect_start: options.title must have at most %d bytes",
                                   TITLE_MOST);
     return check_token(o->token, o->anywhere, error);
 }
@@ -63,6 +62,6 @@ cen_status ceni_inspect_settle(cen_inspect *inspect, const cen_inspect_options *
     inspect->title = strdup(options->title && options->title[0] ? options->title : ceni_inspect_program());
     inspect->token = options->token ? strdup(options->token) : NULL;
     if (!inspect->title || (options->token && !inspect->token))
-        return ceni_inspect_error(error, CEN_NO_MEMORY, 0, "cen_inspect_start: there is no memory for its options");
+        return ceni_inspect_error(error, CEN_NO_MEMORY, 0, "cen_inspect_start: out of memory");
     return CEN_OK;
 }

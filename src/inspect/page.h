@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The page's files, as cmake/embed.cmake has put their bytes into the library. */
+/* The page's files, embedded by cmake/embed.cmake. */
 #ifndef CENI_INSPECT_PAGE_H
 #define CENI_INSPECT_PAGE_H
 
@@ -8,12 +8,12 @@
 typedef struct ceni_inspect_file {
     const char *name; /* "index.html" */
     const char *type;
-    const char *tag; /* an entity tag, with its quotes */
+    const char *tag; /* an entity tag, with quotes */
     const unsigned char *bytes;
     size_t size;
 } ceni_inspect_file;
 
-/* Up to one whose name is NULL. */
+/* Ends with an entry whose name is NULL. */
 extern const ceni_inspect_file ceni_inspect_page[];
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where this user's processes say that they can be looked into: a directory of his
- * alone, with a file PID.address for each, one line, the address. Whoever has a process'
- * number finds it there.
+ * The directory in which this user's processes announce their inspect servers: accessible to this user only, one file
+ * PID.address per process, with the address in one line. So a process's server is found by its pid.
  *
- * Who is killed leaves his file there, and his socket. The next one that starts removes them, if there is no process of that
- * number and nobody answers at the address: the number alone would not do, as the directory may be shared with processes whose
- * numbers are not to be seen from here.
+ * A killed process leaves its file and its socket behind. The next process that starts removes them if no process has
+ * that pid and no process listens at the address. The pid alone is not enough: the directory may be shared with
+ * processes whose pids are not visible here.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -29,22 +28,21 @@ cen_status ceni_inspect_place(char *out, size_t room, cen_error *error)
     int length = has_above ? snprintf(out, room, "%s/cenote", above)
                            : snprintf(out, room, "/tmp/cenote-%u", (unsigned)geteuid());
     if (length < 0 || (size_t)length >= room)
-        return ceni_inspect_error(error, CEN_SYSTEM, ENAMETOOLONG,
-                                  "cen_inspect_start: the name of XDG_RUNTIME_DIR is too long");
+        return ceni_inspect_error(error, CEN_SYSTEM, ENAMETOOLONG, "cen_inspect_start: XDG_RUNTIME_DIR is too long");
     if (mkdir(out, 0700) != 0 && errno != EEXIST) {
         char why[128];
         int code = errno;
-        return ceni_inspect_error(error, CEN_SYSTEM, code, "cen_inspect_start: cannot make the directory %s: %s", out,
+        return ceni_inspect_error(error, CEN_SYSTEM, code, "cen_inspect_start: cannot create the directory %s: %s", out,
                                   strerror_r(code, why, sizeof why));
     }
-    /* Below /tmp anybody may have made it, or a link of that name. */
+    /* Below /tmp another user may have created it, or a link of that name. */
     if (lstat(out, &there) != 0 || !S_ISDIR(there.st_mode) || there.st_uid != geteuid() || (there.st_mode & 077))
         return ceni_inspect_error(error, CEN_SYSTEM, EACCES,
-                                  "cen_inspect_start: %s is not a directory of this user's alone (mode 0700)", out);
+                                  "cen_inspect_start: %s must be a directory of this user with mode 0700", out);
     return CEN_OK;
 }
 
-/* Written beside and renamed, so that nobody reads half of it. */
+/* Write to a second file and rename it, so that no process reads a partial one. */
 static int write_line(const char *path, const char *line)
 {
     char beside[sizeof((cen_inspect *)NULL)->place + 16];
@@ -61,11 +59,11 @@ static int write_line(const char *path, const char *line)
     return code;
 }
 
-/* ---- What others have left -------------------------------------------------------------- */
+/* ---- Stale files ------------------------------------------------------------------------ */
 
 enum { TIDIED_MOST = 64, ANSWER_MS = 20 };
 
-/* The first line of a file; false: there is none. */
+/* Read the first line of a file. Returns false if there is none. */
 static bool read_line(const char *path, char *line, size_t room)
 {
     int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -91,7 +89,7 @@ static int try_connect(const ceni_inspect_endpoint *at)
     return code;
 }
 
-/* Whether it is known that nobody is there: "unix:/path", "http://127.0.0.1:9911/". */
+/* Return true if certainly no process listens there: "unix:/path", "http://127.0.0.1:9911/". */
 static bool is_deserted(const char *line)
 {
     char at[200];
@@ -105,7 +103,7 @@ static bool is_deserted(const char *line)
     return code == ECONNREFUSED || (code == ENOENT && address.is_local);
 }
 
-/* The number of the process in the name of its file; 0: it is no such name. */
+/* Return the pid in the name of a file; 0: it is not such a name. */
 static pid_t owner_of(const char *name)
 {
     size_t digits = strspn(name, "0123456789");
@@ -136,7 +134,7 @@ static void tidy(const char *place)
     closedir(all);
 }
 
-/* ---- One's own --------------------------------------------------------------------------- */
+/* ---- This process's file ----------------------------------------------------------------- */
 
 cen_status ceni_inspect_announce(cen_inspect *inspect, cen_error *error)
 {
@@ -156,7 +154,7 @@ cen_status ceni_inspect_announce(cen_inspect *inspect, cen_error *error)
 void ceni_inspect_withdraw(const cen_inspect *inspect)
 {
     if (!inspect->place[0]) return;
-    /* Another one of this process may have written its own address since. */
+    /* Another server of this process may have written its own address since. */
     char line[sizeof inspect->address + 2] = "";
     if (read_line(inspect->place, line, sizeof line) && strcmp(line, inspect->address) == 0) unlink(inspect->place);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which process this is, and since when. */
+/* This process: its name, pid and start time. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +35,8 @@ const char *ceni_inspect_program(void)
     return program_invocation_short_name && program_invocation_short_name[0] ? program_invocation_short_name : "?";
 }
 
-/* From the 22nd word of the system's line on this process: when it began, in ticks since the machine did. Two metrics of
- * clocks differ by a little each time, so that it is asked once. */
+/* Compute the start from word 22 of /proc/self/stat, in ticks since boot. The difference of two clocks varies slightly,
+ * so this is computed once. */
 int64_t ceni_inspect_began_ns(void)
 {
     char line[1024];
@@ -45,7 +45,7 @@ int64_t ceni_inspect_began_ns(void)
     size_t length = fread(line, 1, sizeof line - 1, file);
     fclose(file);
     line[length] = 0;
-    const char *at = strrchr(line, ')'); /* the second word is the program's name, with anything in it */
+    const char *at = strrchr(line, ')'); /* the second word is the program's name, which may contain anything */
     for (int word = 2; at && word < 22; word++) at = strchr(at + 1, ' ');
     long ticks = sysconf(_SC_CLK_TCK);
     if (!at || ticks <= 0) return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The arguments of a request: what is not known is refused, so that a slip of the pen is not taken for an answer. */
+/* The arguments of a request. Unknown ones are refused, so that a typing error is noticed. */
 #include <string.h>
 
 #include <cenote/events.h>
@@ -24,8 +24,8 @@ bool ceni_query_number(const char *text, uint64_t most, uint64_t *out)
 static bool take_number(const char *name, const char *value, uint64_t most, uint64_t *out, cen_error *error)
 {
     if (ceni_query_number(value, most, out)) return true;
-    ceni_inspect_error(error, CEN_INVALID, 0, "%s is \"%.40s\", and must be a number up to %llu", name, value,
-                       (unsigned long long)most);
+    ceni_inspect_error(error, CEN_INVALID, 0, "%s must be a number up to %llu (got \"%.40s\")", name,
+                       (unsigned long long)most, value);
     return false;
 }
 
@@ -36,7 +36,7 @@ static bool take_level(ceni_query *query, const char *value, cen_error *error)
             query->level = level;
             return true;
         }
-    ceni_inspect_error(error, CEN_INVALID, 0, "level is \"%.40s\", and must be trace, detail, notice, warning or error",
+    ceni_inspect_error(error, CEN_INVALID, 0, "level must be trace, detail, notice, warning or error (got \"%.40s\")",
                        value);
     return false;
 }
@@ -50,12 +50,11 @@ bool ceni_query_take(ceni_query *query, const char *name, const char *value, cen
                  {"limit", CENI_QUERY_LIMIT}, {"level", CENI_QUERY_LEVEL}, {"after_trace", CENI_QUERY_AFTER_TRACE}};
     uint64_t number = 0;
     unsigned asks = 0;
-    if (strcmp(name, "token") == 0) return true; /* the door has looked at it */
+    if (strcmp(name, "token") == 0) return true; /* checked by door.c */
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, name) == 0) asks = known[i].asks & query->allowed;
     if (!asks || (query->given & asks)) {
-        ceni_inspect_error(error, CEN_INVALID, 0,
-                           asks ? "the argument %.40s is there twice" : "there is no argument %.40s here", name);
+        ceni_inspect_error(error, CEN_INVALID, 0, asks ? "argument %.40s given twice" : "unknown argument %.40s", name);
         return false;
     }
     query->given |= asks;

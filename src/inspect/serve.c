@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread: it accepts, lets libmicrohttpd work, and minds how long each client takes.
+ * The server's thread: it accepts connections, runs libmicrohttpd, and enforces each client's time limit.
  *
  * States of a client
- *     NONE -> IDLE         it was accepted; nothing has come
+ *     NONE -> IDLE         it was accepted; no input yet
  *     IDLE -> ASKED        its first line is complete
- *     ASKED -> TOLD        the rest has come, and its answer is complete
- *     TOLD -> IDLE         its answer is gone; it may ask again
- *     IDLE, ASKED, TOLD -> LEAVES   it took too long, or had to make room: shut down, so that libmicrohttpd closes it
+ *     ASKED -> TOLD        the rest has arrived, and its response is complete
+ *     TOLD -> IDLE         its response is sent; it may send another request
+ *     IDLE, ASKED, TOLD -> LEAVES   it took too long, or made room: shut down, so that libmicrohttpd closes it
  *     any -> NONE          libmicrohttpd has closed it
  *
  * Invariants
- * I1 At most options.clients are neither refused nor LEAVES; with those that are refused, LOBBY more. Who comes when the
- *    lobby is full, too, waits in the system's line until somebody leaves.
- * I2 Nobody is IDLE for longer than the patience, nor ASKED and TOLD together: whoever sends or reads a byte now and then is
- *    not slow enough for the timeout of libmicrohttpd, which counts silence, and too slow for this.
- * I3 One who comes when all places are taken makes the one leave that has been IDLE longest: for at least a second,
- *    or for a twentieth if it was answered before, as browsers keep connections that they may never use again. So clients
- *    that ask nothing keep nobody out. Else he is told so, with 503.
- * I4 Who began to ask and was too slow is told so, with 408, and only he: in the middle of an answer it would be part of that, and
- *    a browser that keeps a connection ready would take it for the answer to what it asks next.
- * I5 A slot's socket is open as long as it is there: libmicrohttpd tells before it closes. A forked child relies on it.
+ *  I1 At most options.clients clients are neither refused nor in LEAVES. With the refused ones there are at most LOBBY
+ *     more. When the lobby is full, too, connections wait in the kernel's queue.
+ *  I2 No client is IDLE longer than the patience, nor in ASKED and TOLD together. libmicrohttpd's timeout counts
+ *     silence only, so a client that sends or reads a byte now and then would escape it.
+ *  I3 A connection that arrives when all places are taken evicts the client that has been IDLE longest: for at least 1
+ *     s, or 50 ms if it had a response before, because browsers keep connections that they may never use again. So
+ *     clients without requests keep no other client out. If none can be evicted, the new one gets 503.
+ *  I4 A client that began a request and was too slow gets 408, and no other client does. In the middle of a response it
+ *     would be part of that response, and a browser that keeps a connection ready would take it for the response to its
+ *     next request.
+ *  I5 A slot's socket is open as long as the slot has it: libmicrohttpd notifies before it closes. A forked child
+ *     relies on this.
  *
- * Everything here but the sockets belongs to this thread, and so no order is needed.
+ * Everything here except the sockets belongs to this thread, so no memory ordering is needed.
  */
 #include <errno.h>
 #include <linux/tcp.h>
@@ -55,7 +57,7 @@ static void enter(ceni_client *client, ceni_client_phase phase)
 
 static void keep_socket(ceni_client *client, int socket)
 {
-    atomic_store(&client->socket, socket); /* for a forked child */
+    atomic_store(&client->socket, socket); /* read by a forked child */
 }
 
 static void show_out(ceni_client *client)
@@ -64,7 +66,7 @@ static void show_out(ceni_client *client)
     enter(client, CENI_CLIENT_LEAVES);
 }
 
-/* Whether anything has come from it. Of a Unix socket the system does not tell; no browser is at one. */
+/* Return true if the client has sent anything. On a Unix socket the system cannot tell; browsers do not use those. */
 static bool has_begun(const cen_inspect *inspect, const ceni_client *client)
 {
     struct tcp_info told = {0};
@@ -76,10 +78,10 @@ static bool has_begun(const cen_inspect *inspect, const ceni_client *client)
            told.tcpi_bytes_received > 0;
 }
 
-/* I4. Nothing was sent to it yet, so that these bytes find room, or it is as good as gone. */
+/* I4. No response was sent on it yet, so these bytes fit the socket's buffer, or the peer is gone. */
 static void tell_too_slow(const ceni_client *client)
 {
-#define SLOW "{\"error\":{\"status\":\"TIMEOUT\",\"text\":\"the request did not come to its end in time\"}}"
+#define SLOW "{\"error\":{\"status\":\"TIMEOUT\",\"text\":\"request not complete in time\"}}"
     char answer[256];
     int length = snprintf(answer, sizeof answer,
                           "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nCache-Control: no-store\r\n"
@@ -89,7 +91,7 @@ static void tell_too_slow(const ceni_client *client)
 #undef SLOW
 }
 
-/* ---- What libmicrohttpd tells, on this thread -------------------------------------- */
+/* ---- Callbacks of libmicrohttpd, on this thread ------------------------------------ */
 
 void ceni_inspect_connection(void *argument, struct MHD_Connection *connection, void **client,
                              enum MHD_ConnectionNotificationCode what)
@@ -124,7 +126,7 @@ void *ceni_inspect_asked(void *argument, const char *uri, struct MHD_Connection 
 void ceni_inspect_told(struct MHD_Connection *connection)
 {
     ceni_client *client = client_of(connection);
-    if (client->phase != CENI_CLIENT_LEAVES) client->phase = CENI_CLIENT_TOLD; /* and its time goes on: I2 */
+    if (client->phase != CENI_CLIENT_LEAVES) client->phase = CENI_CLIENT_TOLD; /* its time limit goes on: I2 */
 }
 
 void ceni_inspect_answered(void *argument, struct MHD_Connection *connection, void **visit,
@@ -140,7 +142,7 @@ void ceni_inspect_answered(void *argument, struct MHD_Connection *connection, vo
     if (is_there(client)) enter(client, CENI_CLIENT_IDLE);
 }
 
-/* ---- Who comes ------------------------------------------------------------------------ */
+/* ---- Accepting ------------------------------------------------------------------------ */
 
 static bool counts(const ceni_client *client)
 {
@@ -166,7 +168,7 @@ static bool make_room(cen_inspect *inspect)
     return oldest;
 }
 
-/* On a Unix socket only this user and root are welcome, whatever became of the file's mode. */
+/* On a Unix socket only this user and root are admitted, even if the file's mode was changed. */
 static bool is_stranger(const cen_inspect *inspect, int socket)
 {
     struct ucred who;
@@ -188,7 +190,7 @@ static void welcome(cen_inspect *inspect, ceni_client *place, int socket, const 
     enter(place, CENI_CLIENT_IDLE);
     inspect->coming = place;
     MHD_add_connection(inspect->daemon, socket, from, length);
-    if (inspect->coming) { /* it was not taken, and is closed */
+    if (inspect->coming) { /* libmicrohttpd refused and closed it */
         keep_socket(place, -1);
         place->phase = CENI_CLIENT_NONE;
         inspect->coming = NULL;
@@ -213,16 +215,16 @@ static void accept_some(cen_inspect *inspect)
         if (socket >= 0) {
             welcome(inspect, place, socket, (struct sockaddr *)&from, length);
         } else if (errno != EINTR && errno != ECONNABORTED) {
-            /* No descriptor, or no memory, stays so for a while: not to be asked again at once. */
+            /* The lack of descriptors or memory lasts a while, so the listener pauses. */
             if (errno != EAGAIN && errno != EWOULDBLOCK) inspect->deaf_until_ms = ceni_inspect_now_ms() + DEAF_MS;
             return;
         }
     }
 }
 
-/* ---- How long they take ------------------------------------------------------------------- */
+/* ---- Time limits -------------------------------------------------------------------------- */
 
-/* I2. Answers when to look again, in milliseconds, or -1: nobody is there. */
+/* I2. Returns when to check again, in milliseconds; -1: there is no client. */
 static int64_t mind_patience(cen_inspect *inspect)
 {
     int64_t now = ceni_inspect_now_ms(), next = -1;
@@ -253,7 +255,7 @@ static int wait_ms(cen_inspect *inspect, bool deaf)
     return (int)wait;
 }
 
-/* What was late, because the machine was busy or slept, is not made up for. */
+/* Samples that were missed, because the machine was busy or asleep, are not taken later. */
 static void sample_history(cen_inspect *inspect)
 {
     int64_t now = ceni_inspect_now_ms();
@@ -270,10 +272,10 @@ void *ceni_inspect_serve(void *argument)
         struct pollfd wait[3] = {{.fd = inspect->waker, .events = POLLIN},
                                  {.fd = inspect->polled, .events = POLLIN},
                                  {.fd = deaf || !free_place(inspect) ? -1 : inspect->listener, .events = POLLIN}};
-        if (poll(wait, 3, wait_ms(inspect, deaf)) < 0) continue; /* EINTR, or no memory for a moment */
+        if (poll(wait, 3, wait_ms(inspect, deaf)) < 0) continue; /* EINTR, or no memory at the moment */
         if (wait[0].revents) return NULL;
         sample_history(inspect);
-        MHD_run(inspect->daemon); /* those who have left make room first */
+        MHD_run(inspect->daemon); /* clients that left make room first */
         if (!wait[2].revents) continue;
         accept_some(inspect);
         MHD_run(inspect->daemon);

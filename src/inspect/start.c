@@ -2,12 +2,11 @@
 /*
  * Start and stop.
  *
- * The daemon of libmicrohttpd neither listens nor has a thread: both are ours, so
- * that we decide who comes in, how long it may take, and what a forked
- * child may touch.
+ * The libmicrohttpd daemon has neither a listening socket nor a thread. Both are ours, so this room decides which
+ * connections are accepted, how long they may take, and what a forked child may touch.
  *
- * Fork: the child has no such thread, and libmicrohttpd's memory may be in the middle of
- * anything. Its stop closes descriptors, which are in fields that are fixed, or atomic, and leaves the rest.
+ * Fork: the child does not have the thread, and libmicrohttpd's memory may be in any state. Stop in a child closes
+ * descriptors, which are in constant or atomic fields, and leaves the rest alone.
  */
 #include <errno.h>
 #include <signal.h>
@@ -37,7 +36,7 @@ static void release(cen_inspect *inspect)
     free(inspect);
 }
 
-/* Where it is to be: what the options say, or a socket in the user's own directory. */
+/* Choose the address: the options', or a socket in the user's own directory. */
 static cen_status decide_address(cen_inspect *inspect, const cen_inspect_options *options, cen_error *error)
 {
     if (options->at) return ceni_inspect_address_read(options->at, options->anywhere, &inspect->at, error);
@@ -54,8 +53,8 @@ static cen_status check_control(const cen_inspect *inspect, cen_error *error)
     if (!inspect->control || inspect->token || inspect->at.is_local) return CEN_OK;
     return ceni_inspect_error(
         error, CEN_INVALID, 0,
-        "cen_inspect_start: options.control over TCP needs options.token, or any local user can pause "
-        "and resize; set a token, or use a Unix socket (options.at = NULL or \"unix:/path\")");
+        "cen_inspect_start: options.control over TCP needs options.token (any local user could pause and "
+        "resize); set a token or use a Unix socket (options.at = NULL or \"unix:/path\")");
 }
 
 /* clang-format off */
@@ -64,9 +63,9 @@ static struct MHD_Daemon *start_daemon(cen_inspect *inspect)
     return MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, ceni_inspect_answer, inspect,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(inspect->clients + CENI_INSPECT_LOBBY),
-        /* A second more than ours, which tells who is too slow. */
+        /* 1 s more than our own limit, which reports slow clients. */
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)((inspect->patience_ms + 1999) / 1000),
-        /* Four times what is allowed, so that what is somewhat too long is refused by us, in our words. */
+        /* 4 times the allowed size, so that a moderately large request gets our own error. */
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)4 * CENI_INSPECT_REQUEST_MOST,
         MHD_OPTION_NOTIFY_CONNECTION, ceni_inspect_connection, inspect,
         MHD_OPTION_URI_LOG_CALLBACK, ceni_inspect_asked, inspect,
@@ -76,7 +75,7 @@ static struct MHD_Daemon *start_daemon(cen_inspect *inspect)
 }
 /* clang-format on */
 
-/* All signals are blocked in the thread: they are the program's. SIGPIPE, too, is nobody's there. */
+/* Block all signals in the thread: they are the program's. SIGPIPE is ignored there, too. */
 static int start_thread(cen_inspect *inspect)
 {
     sigset_t all, before;
@@ -91,19 +90,19 @@ static int start_thread(cen_inspect *inspect)
 static cen_status furnish(cen_inspect *inspect, cen_error *error)
 {
     inspect->waker = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (inspect->waker < 0) return system_refused(error, "cannot make a descriptor to be woken by", errno);
+    if (inspect->waker < 0) return system_refused(error, "cannot create an eventfd", errno);
     inspect->daemon = start_daemon(inspect);
     if (!inspect->daemon) {
         int code = errno ? errno : ENOMEM;
         close(inspect->waker);
-        return system_refused(error, "libmicrohttpd cannot start", code);
+        return system_refused(error, "cannot start libmicrohttpd", code);
     }
     inspect->polled = MHD_get_daemon_info(inspect->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     int code = start_thread(inspect);
     if (code == 0) return CEN_OK;
     MHD_stop_daemon(inspect->daemon);
     close(inspect->waker);
-    return system_refused(error, "cannot start its thread", code);
+    return system_refused(error, "cannot start the thread", code);
 }
 
 cen_status ceni_inspect_start(const cen_inspect_options *options, int64_t patience_ms, cen_inspect **out,
@@ -115,7 +114,7 @@ cen_status ceni_inspect_start(const cen_inspect_options *options, int64_t patien
         options ? cen_sized_read(&known, sizeof known, options, "cen_inspect_start: options", error) : CEN_OK;
     if (status != CEN_OK) return status;
     cen_inspect *inspect = calloc(1, sizeof *inspect);
-    if (!inspect) return ceni_inspect_error(error, CEN_NO_MEMORY, 0, "cen_inspect_start: there is no memory for it");
+    if (!inspect) return ceni_inspect_error(error, CEN_NO_MEMORY, 0, "cen_inspect_start: out of memory");
     inspect->process = getpid();
     inspect->began_ns = ceni_inspect_began_ns();
     inspect->patience_ms = patience_ms;
@@ -124,7 +123,7 @@ cen_status ceni_inspect_start(const cen_inspect_options *options, int64_t patien
         atomic_init(&inspect->client[i].socket, -1);
     inspect->history = ceni_history_new();
     if (!inspect->history)
-        status = ceni_inspect_error(error, CEN_NO_MEMORY, 0, "cen_inspect_start: there is no memory for its history");
+        status = ceni_inspect_error(error, CEN_NO_MEMORY, 0, "cen_inspect_start: out of memory for the history");
     if (status == CEN_OK) status = ceni_inspect_settle(inspect, &known, error);
     if (status == CEN_OK) status = decide_address(inspect, &known, error);
     if (status == CEN_OK) status = check_control(inspect, error);
@@ -132,7 +131,7 @@ cen_status ceni_inspect_start(const cen_inspect_options *options, int64_t patien
     if (status != CEN_OK) goto undo_memory;
     status = furnish(inspect, error);
     if (status != CEN_OK) goto undo_listener;
-    /* Who cannot be found by his number can still be reached by his address. */
+    /* Without its file the server cannot be found by pid, but its address still works. */
     cen_error lost;
     if (ceni_inspect_announce(inspect, &lost) != CEN_OK)
         cen_event_emit(CEN_LEVEL_WARNING, "inspect_unlisted", lost.text);
@@ -157,7 +156,7 @@ const char *cen_inspect_address(const cen_inspect *inspect)
     return inspect->address;
 }
 
-/* In a child: the descriptors that it has inherited, so that it holds up no port, no client and no file. */
+/* In a child: close the inherited descriptors, so that it keeps no port, client or file open. */
 static void leave_to_parent(cen_inspect *inspect)
 {
     for (size_t i = 0; i < sizeof inspect->client / sizeof inspect->client[0]; i++) {
@@ -182,7 +181,7 @@ void cen_inspect_stop(cen_inspect *inspect)
     while (write(inspect->waker, &one, sizeof one) < 0 && errno == EINTR) continue;
     pthread_join(inspect->thread, NULL);
     ceni_inspect_unlink(inspect);
-    shutdown(inspect->listener, SHUT_RDWR); /* a child may have a copy, at which nobody would answer */
+    shutdown(inspect->listener, SHUT_RDWR); /* a child may have a copy, on which no process would accept */
     close(inspect->listener);
     MHD_stop_daemon(inspect->daemon);
     close(inspect->waker);

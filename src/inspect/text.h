@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A text that grows, up to a bound; and JSON written into one.
+ * A text that grows up to a limit, and a JSON writer on it.
  *
  *     ceni_json json = {0};
  *     ceni_json_open(&json, NULL, '{');
@@ -9,8 +9,8 @@
  *     ... json.text.bytes, json.text.length ...
  *     ceni_text_fini(&json.text);
  *
- * One that finds no memory, or would pass the bound, is spoiled: nothing is
- * written any more, and whoever wanted it says so at the end, once.
+ * If memory runs out or the limit is exceeded, the text is marked as spoiled and takes no more output. The caller
+ * checks that once, at the end.
  */
 #ifndef CENI_INSPECT_TEXT_H
 #define CENI_INSPECT_TEXT_H
@@ -24,10 +24,10 @@
 enum { CENI_TEXT_MOST = 16 << 20 };
 
 typedef struct ceni_text {
-    char *bytes; /* of malloc's; NULL while there is nothing in it */
+    char *bytes; /* from malloc; NULL while empty */
     size_t length, room;
     bool spoiled;
-    bool too_long; /* it is spoiled by the bound, and not for want of memory */
+    bool too_long; /* the limit was exceeded; false: out of memory */
 } ceni_text;
 
 void ceni_text_put(ceni_text *text, const char *bytes, size_t length);
@@ -35,24 +35,24 @@ void ceni_text_add(ceni_text *text, const char *words);
 __attribute__((format(printf, 2, 3))) void ceni_text_print(ceni_text *text, const char *format, ...);
 void ceni_text_fini(ceni_text *text);
 
-/* How many bytes at `at` are one character of UTF-8, as the standard has them; 0: they are none. `at` ends with a zero. */
+/* Return the length of the UTF-8 character at `at`; 0: not valid. `at` ends with a zero. */
 size_t ceni_utf8_length(const char *at);
 
 typedef struct ceni_json {
     ceni_text text;
-    bool follows; /* something precedes at this level: a comma comes first */
+    bool follows; /* a comma comes first */
 } ceni_json;
 
-/* Members of an object have a name, elements of an array have NULL. */
+/* Pass a name for members of an object, and NULL for elements of an array. */
 void ceni_json_open(ceni_json *json, const char *name, char bracket); /* '{' or '[' */
 void ceni_json_close(ceni_json *json, char bracket);                  /* '}' or ']' */
 void ceni_json_number(ceni_json *json, const char *name, int64_t value);
 void ceni_json_count(ceni_json *json, const char *name, uint64_t value);
 void ceni_json_truth(ceni_json *json, const char *name, bool value);
 void ceni_json_words(ceni_json *json, const char *name,
-                     const char *value); /* NULL is null; what is no UTF-8 becomes U+FFFD */
+                     const char *value); /* NULL becomes null; invalid UTF-8 becomes U+FFFD */
 
-/* Writes the component's description as members of the object that is open. */
+/* Write the component's description as members of the open object. */
 void ceni_json_description(ceni_json *json, const cen_component *component, size_t most);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes as a component that is watched: metrics, times, one lane after the other, and
- * the actions that change workers and limits.
+ * Describes lanes as a component: metrics, latencies, a description with each lane, and the actions that change
+ * workers and limits.
  *
  * Tested by tests/unit/lanes/describe_test.c.
  */
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "lanes/internal.h"
 
-/* In which order they are shown. */
+/* The order in which lanes are shown. */
 static const cen_priority shown[CEN_LANES] = {CEN_PRIORITY_HIGH, CEN_PRIORITY_NORMAL, CEN_PRIORITY_LOW};
 
 static cen_lanes *lanes_of(const void *object)
@@ -141,7 +141,7 @@ static void describe_lanes(const void *object, const cen_description_writer *des
     if (left > 0) description->number(to, "lanes_more", (int64_t)left);
 }
 
-/* ---- What they obey ----------------------------------------------------------------------------------- */
+/* ---- Actions ------------------------------------------------------------------------------------------ */
 
 static const char *const actions[] = {"resize_high",  "resize_normal", "resize_low",  "limit_high",
                                       "limit_normal", "limit_low",     "limit_total", NULL};
@@ -167,9 +167,8 @@ static cen_status tell(void *object, const char *action, int64_t value, cen_erro
     cen_status status = obey(lanes, action, value);
     if (status == CEN_OK) return CEN_OK;
     if (status == CEN_INVALID)
-        return ceni_error_set(error, status, 0,
-                              "lanes \"%s\": %s: there is no such lane, or %lld is not what it can have", lanes->name,
-                              action, (long long)value);
+        return ceni_error_set(error, status, 0, "lanes \"%s\": %s: no such lane, or value out of range (got %lld)",
+                              lanes->name, action, (long long)value);
     return ceni_error_set(error, status, 0, "lanes \"%s\": %s: %s", lanes->name, action, cen_status_text(status));
 }
 

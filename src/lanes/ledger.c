@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exact limits for three lanes and their sum.
+ * The ledger: exact limits for three lanes and their sum.
  *
  *     word   page | low | high | normal         4 + 3 * 20 bits
  *
@@ -9,37 +9,34 @@
  *     limit  the next page is written ──cas──▶ page + 1
  *
  * Invariants
- *  G1 A lane's count is the number of takes that answered true less the gives.
- *  G2 A take that answers true found, in the word that it replaced, the count
- *     below the limit of the lane and the sum below that of all, by the page that
- *     the same word named. So no limit is ever exceeded by a take, and a lower
- *     limit is in force for all from the cas that names its page.
- *  G3 A take that answers false found one of them reached, in one word that was
- *     there while it was called. Nothing is added to be taken back, so nobody is
- *     ever refused because of another who will be refused himself.
- *  G4 A page is written only while the word names another, by one at a time. A take
- *     that still reads it has a word with an older page, and its cas fails.
- *     (After sixteen changes the page has the same number again: a take that slept
- *     through all of them, and finds the counts as they were, is let in by a limit that is
- *     long gone.)
+ *  G1 A lane's count is the number of takes that returned true less the number of gives.
+ *  G2 A take that returns true found, in the word that it replaced, the count below the limit of the lane and the sum
+ *     below the limit of all, by the page that the same word named. So no take exceeds a limit, and a lower limit is in
+ *     force for all threads from the cas that names its page.
+ *  G3 A take that returns false found one of the limits reached, in one word that was current during the call. Nothing
+ *     is added and then subtracted, so no task is refused because of another that is refused itself.
+ *  G4 A page is written only while the word names another, by one thread at a time. A take that still reads the page
+ *     has a word with an older page number, and its cas fails. (After sixteen changes a page has the same number again.
+ *     A take that was preempted through all of them, and finds the counts unchanged, applies a limit of sixteen changes
+ *     ago.)
  *
- * The naive version has a word for each lane and one for the sum. Whoever has a
- * place in the first and none in the second takes the first back; between the two another
- * is told that the lane is full, though it is not, and so is the whole:
+ * The naive version has a word for each lane and one for the sum. A thread that gets a place in the first and none in
+ * the second gives the first back. Between the two, another thread finds the lane full, though it is not, and neither
+ * is the sum:
  *     A: lane 1 of 1    A: total full    (a task of another lane ends)    B: lane full!    A: lane 0 of 1
- * The other order has the same hole. The price of one word is that three lanes share a
- * line for two instructions of each task; they share nothing else.
+ * The other order has the same hole. The price of one word is that three lanes share a cache line for two instructions
+ * of each task. They share nothing else.
  *
- * The original reads the count, compares and then adds:
+ * Another naive version reads the count, compares and then adds:
  *     A: 9 of 10    B: 9 of 10    A: 10    B: 11
  *
- * Progress: lock-free: a cas of take fails only if another has taken, given or
- * changed a limit. give is one step.
+ * Progress: lock-free: a cas of take fails only if another thread has taken, given or changed a limit. give is one
+ * atomic operation.
  *
  * Order table
- * [L1] take, read | load of word | acquire | L3 L4 | the page that it names | a limit of long ago, or one half written
- * [L2] take  | cas of word | acq_rel | L3, each other | that who gave the place back has taken its task out of the lane's counts before | queued, running and suspended are together more than the limit was
- * [L3] give  | add to word | acq_rel | L1 L2 | the same; and every page that was named before, by those it follows | the same
+ * [L1] take, read | load of word | acquire | L3 L4 | the page that it names | an old limit, or a half-written one
+ * [L2] take  | cas of word | acq_rel | L3, each other | that the thread that gave the place back had first taken its task out of the lane's states | queued, running and suspended are together more than the limit was
+ * [L3] give  | add to word | acq_rel | L1 L2 | the same; and every page that was named before, by the releases that it follows | the same
  * [L4] limit | cas of word | acq_rel | L1 L2 | the bytes of its page | as L1
  *
  * Tested by tests/explore/lanes_test.c, tests/model/lanes_model_test.c, tests/stress/lanes_stress.c, tests/planted.
@@ -69,17 +66,17 @@ static unsigned page_in(uint64_t word)
 static uint32_t limit_in(const ceni_ledger *ledger, unsigned page, unsigned which)
 {
     _Atomic uint32_t *limit = (_Atomic uint32_t *)(uintptr_t)&ledger->pages[page][which];
-    return ceni_load_relaxed(limit); /* L4 has brought it; carries nothing */
+    return ceni_load_relaxed(limit); /* ordered by L1 and L4; carries nothing */
 }
 
 void ceni_ledger_init(ceni_ledger *ledger, const uint32_t limits[CEN_LANES + 1])
 {
-    ceni_store_relaxed(&ledger->word, 0); /* nobody uses it yet; carries nothing */
+    ceni_store_relaxed(&ledger->word, 0); /* no other thread uses it yet; carries nothing */
     for (unsigned which = 0; which <= CENI_LEDGER_TOTAL; which++)
         ceni_store_relaxed(&ledger->pages[0][which], limits[which]); /* likewise; carries nothing */
 }
 
-/* Whether one more may be admitted beside those of the word; if not, why. */
+/* Whether one more task may be admitted, given the counts of the word; if not, why. */
 static bool has_room(const ceni_ledger *ledger, uint64_t word, unsigned lane, ceni_ledger_refusal *refusal)
 {
     uint64_t count = count_in(word, lane), total = total_in(word);
@@ -130,7 +127,7 @@ void ceni_ledger_limit(ceni_ledger *ledger, unsigned which, uint32_t limit)
 
 void ceni_ledger_clear(ceni_ledger *ledger)
 {
-    uint64_t word = ceni_load_relaxed(&ledger->word);              /* nobody uses it; carries nothing */
+    uint64_t word = ceni_load_relaxed(&ledger->word);              /* no other thread uses it; carries nothing */
     ceni_store_relaxed(&ledger->word, word / ONE_PAGE * ONE_PAGE); /* likewise; carries nothing */
 }
 

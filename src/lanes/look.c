@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers and times of lanes, for whoever looks. */
+/* Statistics and latencies of lanes. */
 #include "base/alloc.h"
 #include "lanes/internal.h"
 

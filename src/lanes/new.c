@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making lanes, and making them anew in the child of a fork.
+ * Creating lanes, and clearing their counts in the child of a fork.
  *
- * In a child the crews have none of the parent's tasks, so what was counted is
- * nobody's: places that would never be given back. The first call there clears the
- * counts, before its own task is counted:
+ * In a child the crews have none of the parent's tasks, so the parent's counts are places that would never be given
+ * back. The first call in the child clears the counts, before its own task is counted:
  *
  *     epoch = parent's ──renewer: cas──▶ one clears ──▶ epoch = the child's
  *                               others wait until it is
  *
  * Invariants
- *  N1 The counts are cleared by the one whose cas makes renewer the epoch of this
- *     process, once, and before epoch is.
- *  N2 Nobody touches a count in a process whose epoch is not there. The crews tell
- *     only of tasks that were submitted in this process, and those came by way of enter.
- *  N3 A child that was forked while another process was being made anew has both words of
- *     that process, and begins again.
+ *  N1 The counts are cleared once, by the thread whose cas sets renewer to this process's epoch, and before `epoch` is
+ *     set.
+ *  N2 No thread changes a count before `epoch` is this process's. The crews report only tasks that were submitted in
+ *     this process, and those passed ceni_lanes_enter.
+ *  N3 A child that was forked while its parent was clearing the counts has both words of the parent, and clears them
+ *     again.
  *
  * Order table
- * [N1] enter | cas of renewer | acq_rel | N1, each other | nothing but who is first | two clear, the second what the first has counted
+ * [N1] enter | cas of renewer | acq_rel | N1, each other | nothing but which thread is first | two threads clear, the second what the first has counted
  * [N2] enter | store of epoch | release | N3 | the cleared counts | a task is counted, and its count cleared
  * [N3] enter | load of epoch | acquire | N2 | the same | the same
  *
@@ -54,14 +53,15 @@ static cen_status check_lane(const cen_lane_options *o, unsigned index, cen_erro
     char what[48];
     cen_crew_options crew;
     if (o->max_tasks < CEN_OFF || o->max_tasks > CEN_LANE_TASKS_MAX)
-        return refuse_lane(error, index, "max_tasks", "is neither 1 to CEN_LANE_TASKS_MAX nor CEN_OFF");
+        return refuse_lane(error, index, "max_tasks", "must be 1 to CEN_LANE_TASKS_MAX, 0 for the default, or CEN_OFF");
     if (!o->crew) return CEN_OK;
     snprintf(what, sizeof what, "cen_lanes_new: options.%s.crew", ceni_lane_names[index]);
     cen_status status = cen_sized_read(&crew, sizeof crew, o->crew, what, error);
     if (status != CEN_OK) return status;
-    if (crew.runtime) return refuse_lane(error, index, "crew->runtime", "is set; the lanes have one");
-    if (crew.allocator) return refuse_lane(error, index, "crew->allocator", "is set; the lanes have one");
-    if (crew.on_fork) return refuse_lane(error, index, "crew->on_fork", "is set; the lanes have one");
+    if (crew.runtime) return refuse_lane(error, index, "crew->runtime", "must not be set; set it in cen_lanes_options");
+    if (crew.allocator)
+        return refuse_lane(error, index, "crew->allocator", "must not be set; set it in cen_lanes_options");
+    if (crew.on_fork) return refuse_lane(error, index, "crew->on_fork", "must not be set; set it in cen_lanes_options");
     return CEN_OK;
 }
 
@@ -70,21 +70,22 @@ static cen_status check_options(const cen_lanes_options *given, cen_lanes_option
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_lanes_new: options", error);
     if (status != CEN_OK) return status;
     if (o->high.is_absent && o->normal.is_absent && o->low.is_absent)
-        return refuse(error, "options has no lane at all");
+        return refuse(error, "all three lanes are absent");
     if (o->max_total < CEN_OFF || o->max_total > CEN_LANES * (int64_t)CEN_LANE_TASKS_MAX)
-        return refuse(error, "options.max_total is neither 1 to three times CEN_LANE_TASKS_MAX nor CEN_OFF");
-    if ((unsigned)o->on_fork > CEN_FORK_RENEW) return refuse(error, "options.on_fork is no such choice");
+        return refuse(error,
+                      "options.max_total must be 1 to three times CEN_LANE_TASKS_MAX, 0 for the default, or CEN_OFF");
+    if ((unsigned)o->on_fork > CEN_FORK_RENEW) return refuse(error, "options.on_fork must be a cen_fork_policy");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
     for (unsigned i = 0; i < CEN_LANES && status == CEN_OK; i++) status = check_lane(lane_options(o, i), i, error);
     return status;
 }
 
-/* ---- Making ---------------------------------------------------------------------------------- */
+/* ---- Creating -------------------------------------------------------------------------------- */
 
 static void start_lane(ceni_lane *lane)
 {
-    ceni_store_relaxed(&lane->states, 0); /* nobody uses it yet; carries nothing */
+    ceni_store_relaxed(&lane->states, 0); /* no other thread uses it yet; carries nothing */
     _Atomic int64_t *const paces[] = {&lane->step, &lane->run, &lane->between, &lane->ended, &lane->progress};
     /* likewise; carries nothing */
     for (size_t i = 0; i < sizeof paces / sizeof *paces; i++) ceni_store_relaxed(paces[i], 0);
@@ -108,7 +109,7 @@ static cen_status make_crew(ceni_lane *lane, const cen_lane_options *o, cen_erro
     lane->observer = crew.observer;
     crew.observer = ceni_lane_observer(lane);
     crew.runtime = lanes->runtime;
-    crew.without_actions = true; /* the lanes have them, and know of it */
+    crew.without_actions = true; /* the lanes offer them, and keep their limits in step */
     crew.allocator = lanes->allocator;
     crew.on_fork = lanes->on_fork;
     cen_error why = {.text = ""};
@@ -128,7 +129,7 @@ static cen_status make_lane(cen_lanes *lanes, unsigned index, const cen_lane_opt
     if (lane->is_absent) return CEN_OK;
     if (lanes->timed) lane->clocks = ceni_alloc(lanes->allocator, sizeof *lane->clocks, _Alignof(ceni_lane_clocks));
     if (lanes->timed && !lane->clocks)
-        return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_lanes_new: there is no memory for times");
+        return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_lanes_new: out of memory for the histograms");
     start_lane(lane);
     cen_status status = make_crew(lane, o, error);
     if (status == CEN_OK) status = cen_crew_stats_get(lane->crew, &stats);
@@ -144,7 +145,7 @@ static void fill(cen_lanes *lanes, const cen_lanes_options *o)
     lanes->allocator = o->allocator;
     lanes->on_fork = o->on_fork;
     lanes->timed = !o->without_latency;
-    ceni_store_relaxed(&lanes->epoch, ceni_fork_epoch());   /* nobody uses it yet; carries nothing */
+    ceni_store_relaxed(&lanes->epoch, ceni_fork_epoch());   /* no other thread uses it yet; carries nothing */
     ceni_store_relaxed(&lanes->renewer, ceni_fork_epoch()); /* likewise; carries nothing */
     snprintf(lanes->name, sizeof lanes->name, "%s", o->name ? o->name : "lanes");
 }
@@ -165,7 +166,7 @@ void ceni_lanes_release(cen_lanes *lanes)
     ceni_free(lanes->allocator, lanes, sizeof *lanes, _Alignof(cen_lanes));
 }
 
-/* No task was ever submitted to them. */
+/* Stop and free the crews. They never had a task. */
 static void end_crews(cen_lanes *lanes)
 {
     for (unsigned i = 0; i < CEN_LANES; i++) {
@@ -184,7 +185,7 @@ cen_status cen_lanes_new(const cen_lanes_options *options, cen_lanes **out, cen_
     cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     cen_lanes *lanes = ceni_alloc(o->allocator, sizeof *lanes, _Alignof(cen_lanes));
-    if (!lanes) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_lanes_new: there is no memory for them");
+    if (!lanes) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_lanes_new: out of memory");
     fill(lanes, o);
     for (unsigned i = 0; i < CEN_LANES && status == CEN_OK; i++)
         status = make_lane(lanes, i, lane_options(o, i), error);
@@ -209,7 +210,7 @@ undo_lanes:
 
 static void renew(cen_lanes *lanes)
 {
-    memset(&lanes->mutex, 0, sizeof lanes->mutex); /* whoever held it is not in this process */
+    memset(&lanes->mutex, 0, sizeof lanes->mutex); /* its holder is not in this process */
     ceni_ledger_clear(&lanes->ledger);
     for (unsigned i = 0; i < CEN_LANES; i++)
         if (!lanes->lane[i].is_absent) start_lane(&lanes->lane[i]);

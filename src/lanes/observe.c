@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tasks of a lane do: told by its crew, counted and timed.
+ * The observer of a lane's crew: it counts and times the states of the tasks.
  *
  *     NONE ──admit──▶ QUEUED ──began──▶ RUNNING ──paused──▶ QUEUED or SUSPENDED
  *                        ▲                 │                    │
@@ -13,26 +13,22 @@
  *                  [2] nanoseconds in its steps << 3 | begun << 2 | state
  *
  * Invariants
- *  O1 A task's note is written by whoever has the task: its submitter, until the
- *     crew has it, then the one thread that tells of it. So its state is plain memory.
- *  O2 The three numbers in `states` are how many tasks of the lane have that state in
- *     their note: each change of a note is one add of the difference. Whatever the
- *     crew leaves out, or tells twice, the numbers follow the notes.
- *  O3 A task is in `states` only while it has its place in the ledger: it is
- *     added after the place was taken, and subtracted before it is given back. So
- *     the three are together never more than the limit was.
- *  O4 `over` is the last that is told of a task, and is told of each that the
- *     crew has taken, once: there the place is given back, and nowhere else. A task that
- *     the crew refused gives it back in submit.
- *  O5 A task with state NONE is none of the lanes' (it was given to the crew directly):
- *     nothing is counted.
+ *  O1 A task's note is written by the thread that has the task: its submitter, until the crew has it, then the one
+ *     thread that calls the observer for it. So its state is plain memory.
+ *  O2 The three numbers in `states` are how many tasks of the lane have that state in their note. Each change of a note
+ *     is one add of the difference. If the crew omits a call or repeats one, the numbers still agree with the notes.
+ *  O3 A task is in `states` only while it has its place in the ledger: it is added after the place was taken, and
+ *     subtracted before the place is given back. So the sum of the three is never more than the limit was.
+ *  O4 `over` is the last call for a task, and comes once for each task that the crew has accepted. It alone gives the
+ *     place back. For a task that the crew refused, submit.c gives it back.
+ *  O5 A task with state NONE was submitted to the crew directly, and nothing is counted for it.
  *
- * The naive version has a counter for queued and one for running, and subtracts from the
- * one and adds to the other: whoever looks between the two misses a task, and a
- * cancelled one, of which nothing is told but its end, stays in the first for ever.
+ * The naive version has one counter for queued tasks and one for running tasks, subtracts from one and adds to the
+ * other. A reader between the two misses a task. A cancelled task, for which only `over` is called, stays in the first
+ * without end.
  *
  * Order table
- * [O1] move | add to states | acq_rel | P1 in pace.c | that something has gone on just before | a lane that has rested seems to have stood still since
+ * [O1] move | add to states | acq_rel | P1 in pace.c | the moment of the last progress, stored before | a lane that was empty seems to have stood still since
  *
  * Tested by tests/unit/lanes, tests/explore/lanes_test.c, tests/stress/lanes_stress.c.
  */
@@ -65,7 +61,7 @@ uint64_t ceni_lane_in(uint64_t states, ceni_lane_state state)
     return states >> ((unsigned)(state - CENI_LANE_QUEUED) * STATE_BITS) & STATE_MOST;
 }
 
-/* Returns what the lane's tasks do then. */
+/* Move the task to a state, and return the lane's new states. */
 static uint64_t move(ceni_lane *lane, cen_task *task, ceni_lane_state to)
 {
     uint64_t difference = one_in(to) - one_in(state_of(task));
@@ -73,7 +69,7 @@ static uint64_t move(ceni_lane *lane, cen_task *task, ceni_lane_state to)
     return ceni_add_acq_rel(&lane->states, difference) + difference; /* [O1] */
 }
 
-/* Whether nothing runs or could: then no time counts as a standstill. */
+/* True if no task runs or is queued: then the time counts as no standstill. */
 static bool rests(ceni_lane *lane)
 {
     uint64_t states = ceni_load_relaxed(&lane->states); /* a guess, for an estimate; carries nothing */

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How quickly a lane works: averages, and what follows from them.
+ * How fast a lane works: averages, and the estimates that are made from them.
  *
- * A task that comes now begins when so many steps have ended that it has a
- * worker:
+ * A task that is submitted now begins when enough steps have ended for it to get a worker:
  *
  *     before = queued + running + 1 - workers          none if that is not positive
  *     wait   = before * average of a step / workers    at least the time in which nothing went on
  *
- * Running counts up to the number of workers: a crew that has more threads has them
- * because some are blocked. A lane with a worker free has nothing before, whatever an old
- * average says: so nobody is refused by it, and who is let in corrects it.
+ * `running` counts at most the number of workers: a crew has more threads only because some are blocked. A lane with
+ * a free worker has nothing before the task, whatever an old average says. So no task is refused there by an old
+ * average, and an admitted task corrects it.
  *
- * A place becomes free when a task ends: while some run, in the average time that
- * a task runs divided by those; while all are suspended, in the average time from one end
- * to the next. Before the first end there is no average, and 1 ms stands in its place.
+ * A place becomes free when a task ends. While tasks run, that takes the average run time of a task, divided by the
+ * running tasks. While all are suspended, it takes the average time from one end to the next. Before the first end
+ * there is no average, and 1 ms is used.
  *
- * The averages are moved by an eighth of each difference, with a load and a store: if
- * two come at once one of them is lost, and the other is as good an average. They
- * are relaxed: a number that is a little old makes an estimate that is a little old.
- * The time in which nothing went on begins anew with the first task that a lane at rest gets.
+ * Each sample moves an average by an eighth of the difference, with a load and a store. If two samples come at once one
+ * is lost, and the other gives as good an average. They are relaxed: an old number makes an old estimate. The time in
+ * which nothing went on restarts with the first task that an empty lane gets.
  *
  * Order table
- * [P1] estimates | load of states | acquire | O1 in observe.c | the moment of the last progress | a task is refused because a lane that has just been woken rested for long
+ * [P1] estimates | load of states | acquire | O1 in observe.c | the moment of the last progress | a task is refused because its lane was empty for long until a moment ago
  *
  * Tested by tests/unit/lanes/pace_test.c.
  */
@@ -31,7 +29,7 @@
 
 enum {
     SMOOTHING = 8,
-    A_MOMENT_NS = 1000000, /* when to try again as long as there is no average */
+    A_MOMENT_NS = 1000000, /* the retry time while there is no average */
 };
 
 static int64_t read_ns(const _Atomic int64_t *word)
@@ -61,7 +59,7 @@ void ceni_pace_progress(ceni_lane *lane, int64_t now)
     ceni_store_relaxed(&lane->progress, now); /* O1 of observe.c publishes it; carries nothing */
 }
 
-/* The time in which a lane was empty is not one between two ends. */
+/* The time in which the lane was empty is no time between two ends. */
 void ceni_pace_ended(ceni_lane *lane, int64_t now, int64_t run_ns, bool begun, bool empty)
 {
     int64_t before = read_ns(&lane->ended);
@@ -82,7 +80,7 @@ static int64_t workers_of(const ceni_lane *lane)
     return (int64_t)ceni_setting((_Atomic uint32_t *)(uintptr_t)&lane->workers);
 }
 
-/* How long nothing has begun or ended. */
+/* The time since a step last began or a task last ended. */
 static int64_t standstill(const ceni_lane *lane, int64_t now)
 {
     int64_t progress = read_ns(&lane->progress);
@@ -116,7 +114,7 @@ static int64_t average_to_next_end(const ceni_lane *lane)
     return run > 0 ? at_least_one(run / at_once) : 0;
 }
 
-/* The standstill alone says nothing: that of a task that has just begun is a few microseconds. */
+/* The standstill alone is no estimate: right after a task has begun it is a few microseconds. */
 int64_t ceni_pace_next_end(const ceni_lane *lane, int64_t now)
 {
     int64_t average = lane->clocks ? average_to_next_end(lane) : 0;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be changed while the lanes are in use: limits and workers.
+ * The settings that can change while the lanes are in use: limits and workers.
  *
- * The mutex puts changes in a row: a ledger wants one at a time, and a limit that is
- * the default goes with the workers. A resize calls the crew under no lock; if two
- * come at once for one lane, the limit follows the one that was noted last, and the
- * crew the one that it was told last.
+ * The mutex serializes changes: the ledger accepts one at a time, and a default limit follows the workers. A resize
+ * calls the crew with no lock held. If two resizes of one lane overlap, the limit follows the one that was recorded
+ * last, and the crew the one that reached it last.
  */
 #include <stdio.h>
 
@@ -29,7 +28,7 @@ uint32_t ceni_lanes_limit_of(int64_t max_total)
 static void tell_limit(const cen_lanes *lanes, const char *lane, uint32_t limit)
 {
     char text[128];
-    snprintf(text, sizeof text, "lanes \"%s\" admit %u tasks of %s from now on", lanes->name, limit, lane);
+    snprintf(text, sizeof text, "lanes \"%s\": limit of %s set to %u tasks", lanes->name, lane, limit);
     ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_LIMITED, &lanes->entry, limit, text);
 }
 
@@ -44,8 +43,8 @@ static cen_status refuse_number(const cen_lanes *lanes, const char *name, int64_
 {
     if (!lanes) return refuse(lanes, CEN_INVALID, NULL, error);
     return ceni_error_set(error, CEN_INVALID, 0,
-                          "lanes \"%s\": %s is %lld; 1 to %lld, 0 for the default, CEN_OFF for no limit", lanes->name,
-                          name, (long long)value, (long long)max);
+                          "lanes \"%s\": %s must be 1 to %lld, 0 for the default, or CEN_OFF (got %lld)", lanes->name,
+                          name, (long long)max, (long long)value);
 }
 
 /* The lane of that priority, if this process may use the lanes. */
@@ -57,7 +56,7 @@ static ceni_lane *enter(cen_lanes *lanes, cen_priority priority, cen_status *sta
         return NULL;
     }
     ceni_lane *lane = ceni_lanes_route(lanes, priority);
-    if (!lane) *status = refuse(lanes, CEN_INVALID, "there is no lane of that priority", error);
+    if (!lane) *status = refuse(lanes, CEN_INVALID, "no lane has that priority", error);
     return lane;
 }
 
@@ -87,7 +86,7 @@ cen_status cen_lanes_max_total_set(cen_lanes *lanes, int64_t max_total, cen_erro
     ceni_mutex_lock(&lanes->mutex, CENI_RANK_LANES);
     ceni_ledger_limit(&lanes->ledger, CENI_LEDGER_TOTAL, ceni_lanes_limit_of(max_total));
     ceni_mutex_unlock(&lanes->mutex, CENI_RANK_LANES);
-    tell_limit(lanes, "all kinds", ceni_lanes_limit_of(max_total));
+    tell_limit(lanes, "all lanes", ceni_lanes_limit_of(max_total));
     return CEN_OK;
 }
 

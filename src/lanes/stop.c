@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of the lanes: all crews are stopped by one deadline.
+ * Stopping lanes: all crews are stopped by one deadline.
  *
- * Submits are refused by the mark `stopped` from the first moment, since the crews
- * are stopped one after the other: to drain, each is waited for while the next ones
- * still run, and what is waited for may be waiting for those. To drop, all are told before any
- * is waited for. If it is a task of theirs that stops them, its own crew comes last.
+ * Submits are refused by `stopped` from the first moment, since the crews are stopped one after the other. A drain
+ * waits for each crew while the next ones still run, because its tasks may wait for theirs. A drop first tells all
+ * crews to drop, and then waits for each. If a task of a lane calls the stop, its own crew comes last.
  *
- * A submit that passed the mark before it was there is the crew's to decide: it is run, dropped, or answered CLOSED.
+ * For a submit that read `stopped` before it was set, the crew decides: the task runs, is dropped, or fails with
+ * CLOSED.
  */
 #include "base/plant.h"
 #include "base/error.h"
@@ -55,7 +55,7 @@ static uint64_t finished_of(cen_crew *crew)
     return crew && cen_crew_stats_get(crew, &stats) == CEN_OK ? stats.finished : 0;
 }
 
-/* From now on submits are refused. */
+/* Refuse submits from now on. */
 static void close_all(cen_lanes *lanes, cen_stop how)
 {
     uint64_t finished[CEN_LANES];
@@ -67,7 +67,8 @@ static void close_all(cen_lanes *lanes, cen_stop how)
     ceni_mutex_unlock(&lanes->mutex, CENI_RANK_LANES);
 }
 
-/* A crew counts what has finished since it was stopped itself, which may have been late. */
+/* A crew's report counts tasks that ended since that crew was stopped, which may have been late. Count from the lanes'
+ * stop. */
 static void count_finished(cen_lanes *lanes, cen_lanes_report *report)
 {
     uint64_t before[CEN_LANES];
@@ -100,7 +101,7 @@ cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline,
 {
     if (!lanes) return ceni_error_set(error, CEN_INVALID, 0, "the lanes are NULL");
     if (how != CEN_STOP_DRAIN && how != CEN_STOP_DROP)
-        return ceni_error_set(error, CEN_INVALID, 0, "lanes \"%s\": a stop is CEN_STOP_DRAIN or CEN_STOP_DROP",
+        return ceni_error_set(error, CEN_INVALID, 0, "lanes \"%s\": how must be CEN_STOP_DRAIN or CEN_STOP_DROP",
                               lanes->name);
     if (report && cen_sized_check(report, sizeof *report, "cen_lanes_stop: report", error) != CEN_OK)
         return CEN_INVALID;
@@ -117,7 +118,7 @@ cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline,
     return status == CEN_OK ? CEN_OK : fail_stop(lanes, status, error);
 }
 
-/* Every crew could be freed, as far as can be seen; a parent's always. */
+/* OK if each crew can be freed, as far as its statistics show; in a child the parent's always can. */
 static cen_status can_be_freed(cen_lanes *lanes)
 {
     if (!ceni_fork_is(ceni_setting(&lanes->epoch))) return CEN_OK;
@@ -126,7 +127,7 @@ static cen_status can_be_freed(cen_lanes *lanes)
         cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
         if (!crew) continue;
         if (crew == cen_crew_current()) return CEN_MISUSE;
-        if (cen_crew_stats_get(crew, &stats) != CEN_OK) continue; /* it says why when it is freed */
+        if (cen_crew_stats_get(crew, &stats) != CEN_OK) continue; /* cen_crew_free fails with the reason */
         if (!stats.is_stopped || stats.queued + stats.running + stats.waiting > 0) return CEN_BUSY;
     }
     return CEN_OK;
@@ -137,7 +138,7 @@ cen_status cen_lanes_free(cen_lanes *lanes)
     if (!lanes) return CEN_OK;
     cen_status status = can_be_freed(lanes);
     if (status != CEN_OK) return status;
-    /* Before the crews: whoever watches may be about to resize one. */
+    /* Before the crews are freed: a client of the component may be about to resize one. */
     if (!ceni_planted(lanes_leave_after_their_crews)) ceni_directory_leave(ceni_directory_process(), &lanes->entry);
     for (unsigned i = 0; i < CEN_LANES && status == CEN_OK; i++) {
         status = cen_crew_free(lanes->lane[i].crew);

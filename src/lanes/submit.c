@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Submitting: which lane, whether there is room and time, and the words if not.
+ * Submitting: the lane of a task, admission by limits and deadline, and the error texts of refusals.
  *
  *     route ──▶ in time? ──▶ a place in the ledger ──▶ note: QUEUED ──▶ the crew
  *       │          │                 │                                   │ refuses
  *    INVALID   TIMEOUT, OVERLOAD   FULL           place and note are taken back
  *
- * Who is refused for a limit or for its deadline has taken nothing. Who is refused by the crew
- * had a place for a moment: that is so when it is stopped, when the task is
- * misused, or when the system has no thread to give.
+ * A task that is refused for a limit or for its deadline has taken nothing. A task that its crew refuses had a place
+ * for a moment. A crew refuses when it is stopped, when the task is misused, or when the system has no thread to start.
  *
- * A further way to spread tasks (shares of one crew, levels that a task sinks through) is
- * another answer of ceni_lanes_route, which everybody asks.
+ * Another way to spread tasks (shares of one crew, multi-level feedback queues) is another body of ceni_lanes_route,
+ * which all callers use.
  *
  * Tested by tests/unit/lanes, tests/explore/lanes_test.c, tests/stress/lanes_stress.c.
  */
@@ -33,7 +32,7 @@ ceni_lane *ceni_lanes_route(cen_lanes *lanes, cen_priority priority)
     return lane->is_absent ? NULL : lane;
 }
 
-/* ---- Who is refused -------------------------------------------------------------------------- */
+/* ---- Refusals -------------------------------------------------------------------------------- */
 
 typedef struct refusal {
     cen_status status;
@@ -52,12 +51,12 @@ static void explain(const ceni_lane *lane, const refusal *why, cen_error *error)
     const char *name = lane->lanes->name, *kind = ceni_lane_names[lane->index];
     if (why->cause == CEN_CAUSE_LATE)
         ceni_error_set(error, why->status, 0,
-                       "lanes \"%s\": a task of %s priority would begin about %lld us too late for its deadline", name,
-                       kind, us(why->retry_after_ns));
+                       "lanes \"%s\": a task of %s priority would start about %lld us after its deadline", name, kind,
+                       us(why->retry_after_ns));
     else
         ceni_error_set(error, why->status, 0,
-                       "lanes \"%s\": %llu tasks%s%s%s are admitted and %llu may be (%s); try again in about %lld us",
-                       name, (unsigned long long)why->current, why->cause == CEN_CAUSE_LANE_FULL ? " of " : "",
+                       "lanes \"%s\": %llu tasks%s%s%s admitted, limit %llu (%s); try again in about %lld us", name,
+                       (unsigned long long)why->current, why->cause == CEN_CAUSE_LANE_FULL ? " of " : "",
                        why->cause == CEN_CAUSE_LANE_FULL ? kind : "",
                        why->cause == CEN_CAUSE_LANE_FULL ? " priority" : " in all", (unsigned long long)why->max,
                        why->cause == CEN_CAUSE_LANE_FULL ? "max_tasks" : "max_total", us(why->retry_after_ns));
@@ -73,7 +72,8 @@ static bool is_closed(const ceni_lane *lane)
     return how == CEN_STOP_DROP || (how == CEN_STOP_DRAIN && cen_crew_current() != lane->crew);
 }
 
-/* Told with the first, and then with one in a second at most, however many there are; two that come at once may both tell. */
+/* Write an event for the first refusal, and then at most one a second. Two refusals at the same moment may both write
+ * one. */
 static void tell_refusal(ceni_lane *lane, const refusal *why, int64_t now)
 {
     int64_t before = ceni_setting(&lane->refusal_told);
@@ -99,7 +99,7 @@ static cen_status refuse(ceni_lane *lane, const refusal *why, int64_t now, cen_e
     return why->status;
 }
 
-/* By how much it would begin too late; 0: it would not, or nobody knows. */
+/* By how much the task would begin after its deadline; 0: it would not, or there is no estimate. */
 static int64_t lateness(const ceni_lane *lane, cen_deadline deadline, int64_t now)
 {
     if (deadline.ns_ == 0 || !lane->clocks) return 0;
@@ -123,7 +123,7 @@ static cen_status admit(ceni_lane *lane, cen_deadline deadline, int64_t now, cen
 
 /* ---- Submitting --------------------------------------------------------------------------------- */
 
-/* What neither a limit nor its deadline refused. */
+/* The cause of a refusal that is neither by a limit nor by an estimate. */
 static cen_cause cause_of(cen_status status)
 {
     if (status == CEN_TIMEOUT) return CEN_CAUSE_EXPIRED;
@@ -161,12 +161,12 @@ cen_status cen_lanes_submit(cen_lanes *lanes, cen_priority priority, cen_task *t
     cen_status status = ceni_lanes_enter(lanes);
     if (status != CEN_OK) return refuse_plainly(lanes, status, cen_status_text(status), error);
     ceni_lane *lane = ceni_lanes_route(lanes, priority);
-    if (!lane) return refuse_plainly(lanes, CEN_INVALID, "there is no lane of this priority", error);
+    if (!lane) return refuse_plainly(lanes, CEN_INVALID, "no lane has that priority", error);
     if (is_closed(lane)) return refuse_plainly(lanes, CEN_CLOSED, "they have been stopped", error);
-    if (ceni_lane_has(task)) return refuse_plainly(lanes, CEN_MISUSE, "the task is in a lane already", error);
+    if (ceni_lane_has(task)) return refuse_plainly(lanes, CEN_MISUSE, "the task is already in a lane", error);
     int64_t now = lane->clocks || deadline.ns_ ? ceni_lanes_now(lanes) : 0;
     if (deadline.ns_ && ceni_deadline_moment(deadline, now) <= now)
-        return refuse_plainly(lanes, CEN_TIMEOUT, "the deadline of the task has passed", error);
+        return refuse_plainly(lanes, CEN_TIMEOUT, "the task's deadline has passed", error);
     status = admit(lane, deadline, now, error);
     return status == CEN_OK ? hand_over(lane, task, deadline, now, error) : status;
 }

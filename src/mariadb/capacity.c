@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool's max beside what its server has.
+ * Comparing a pool's max with its server's limit.
  */
 #include "mariadb/internal.h"
 
-/* From the two numbers, the rest. */
+/* Derive the remaining fields from the two numbers. */
 void ceni_mariadb_capacity_tell(const ceni_mariadb_server *server, cen_mariadb_capacity_report *report)
 {
     uint32_t max = report->pool_max ? report->pool_max : server->options.capacity_max;
@@ -13,13 +13,12 @@ void ceni_mariadb_capacity_tell(const ceni_mariadb_server *server, cen_mariadb_c
     report->free = report->max_connections > report->in_use ? report->max_connections - report->in_use : 0;
     report->fits = max <= 1 + report->free;
     int length =
-        snprintf(report->text, sizeof report->text, "MariaDB at %.80s allows %u connections; in use: %u, free: %u",
+        snprintf(report->text, sizeof report->text, "MariaDB at %.80s: limit of %u connections (%u in use, %u free)",
                  server->address, report->max_connections, report->in_use, report->free);
     if (length < 0 || (size_t)length >= sizeof report->text) return;
     char *rest = report->text + length;
     size_t room = sizeof report->text - (size_t)length;
-    if (max) snprintf(rest, room, "; the pool's max of %u %s.", max, report->fits ? "fits" : "does not fit");
-    else snprintf(rest, room, ".");
+    if (max) snprintf(rest, room, "; a pool of %u %s", max, report->fits ? "fits" : "does not fit");
 }
 
 cen_status cen_mariadb_capacity(MYSQL *mysql, uint32_t max, cen_mariadb_capacity_report *out, cen_error *error)
@@ -32,11 +31,11 @@ cen_status cen_mariadb_capacity(MYSQL *mysql, uint32_t max, cen_mariadb_capacity
     ceni_mariadb_work work;
     bool changed = connection->changed, autocommit = connection->autocommit;
     ceni_mariadb_work_init(&work, connection, connection->server->options.test_timeout_ns,
-                           "it did not tell of its connections");
+                           "cannot read the connection limit");
     ceni_mariadb_work_add(&work, CENI_MARIADB_LIMIT);
     ceni_mariadb_work_add(&work, CENI_MARIADB_USED);
     ceni_mariadb_work_do(&work, NULL);
-    connection->changed = changed; /* the holder's, not ours to forget */
+    connection->changed = changed; /* the holder's mark, kept as it was */
     connection->autocommit = autocommit;
     if (work.status != CEN_OK) {
         if (error) *error = work.error;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection of ours around the client library's, and the library's own beginnings: once for the process, and for each thread.
+ * A connection: our record around the client library's MYSQL. Also the library's initialisation, once per process and
+ * once per thread.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -10,12 +11,12 @@
 
 #include "mariadb/internal.h"
 
-static const char MARK[] = "cenote"; /* the name by which the library keeps our pointer beside its own */
-enum { STACK = 192 * 1024 };         /* of a call that does not block: names are looked up on it, too */
+static const char MARK[] = "cenote"; /* the key under which the library stores our pointer */
+enum { STACK = 192 * 1024 };         /* of a non-blocking call; names are looked up on it, too */
 
-/* ---- The list of what is lost ------------------------------------------------------------- */
+/* ---- Lost connections --------------------------------------------------------------------- */
 
-/* Held by whoever forks while the process is copied, so that the child finds it free. */
+/* Held during a fork, so that the child finds it unlocked. */
 static pthread_mutex_t lost_lock = PTHREAD_MUTEX_INITIALIZER;
 static ceni_mariadb_connection *lost;
 
@@ -56,9 +57,9 @@ static void begin_library(void)
     has_key = pthread_key_create(&key, end_thread) == 0;
 }
 
-/* Connector/C of today keeps nothing for a thread, but says that these are to be called, and its predecessors complained of
- * threads for which they were not. The key's destructor runs in each thread's own end, and once more if the driver is called
- * after that. */
+/* Initialise the library for the calling thread. Current versions of Connector/C keep nothing per thread, but the
+ * manual requires these calls, and older versions complained without them. The key's destructor runs at the end of each
+ * thread, and once more if the driver is called after that. */
 void ceni_mariadb_thread(void)
 {
     pthread_once(&once, begin_library);
@@ -69,7 +70,8 @@ void ceni_mariadb_thread(void)
 
 /* ---- Connections ---------------------------------------------------------------------------- */
 
-/* The server tells of changes in the session: the holder's own, and those of open and reset, which are forgotten at the end. */
+/* The server reports changes of the session: the holder's, and those of open and reset, which are cleared when these
+ * end. */
 static void status_changed(void *argument, enum enum_mariadb_status_info kind, ...)
 {
     ceni_mariadb_connection *connection = argument;
@@ -103,7 +105,7 @@ static void set_options(ceni_mariadb_connection *connection)
     size_t stack = STACK;
     my_bool off = 0;
     unsigned infile = o->local_infile, protocol = MYSQL_PROTOCOL_TCP, time;
-    /* All calls of ours may have to end in the middle, whether somebody blocks for them or not. */
+    /* Every call of the driver may have to be abandoned halfway, whether it blocks or not. */
     mysql_options(mysql, MYSQL_OPT_NONBLOCK, &stack);
     mysql_options(mysql, MYSQL_OPT_RECONNECT, &off);
     mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &infile);
@@ -128,7 +130,7 @@ ceni_mariadb_connection *ceni_mariadb_connection_new(ceni_mariadb_server *server
     if (!connection || !connection->stop || !mysql_init(&connection->mysql)) {
         if (connection) ceni_mariadb_stop_free(connection->stop);
         free(connection);
-        ceni_mariadb_say(error, server, CEN_NO_MEMORY, 0, "there is no memory for a connection", NULL);
+        ceni_mariadb_say(error, server, CEN_NO_MEMORY, 0, "out of memory", NULL);
         return NULL;
     }
     connection->own = connection->theirs = -1;
@@ -144,26 +146,27 @@ cen_status ceni_mariadb_connection_password(ceni_mariadb_connection *connection,
     if (!o->password) {
         size_t length = server->password ? strlen(server->password) : 0;
         if (length >= sizeof connection->password)
-            return ceni_mariadb_say(error, server, CEN_INVALID, 0, "the password is too long", NULL);
+            return ceni_mariadb_say(error, server, CEN_INVALID, 0, "password too long", NULL);
         memcpy(connection->password, server->password ? server->password : "", length + 1);
         return CEN_OK;
     }
     cen_error why = {.text = ""};
     cen_status status = o->password(o->argument, connection->password, sizeof connection->password, &why);
     if (status == CEN_OK) return CEN_OK;
-    return ceni_mariadb_say(error, server, status, 0, "there is no password for it now", why.text);
+    return ceni_mariadb_say(error, server, status, 0, "cen_mariadb_options.password failed", why.text);
 }
 
-/* A statement that is only made ready costs no round trip. mysql_reset_connection and mysql_change_user let go of all of them. */
+/* Create the sentry: a statement that is initialised and never prepared, which costs no round trip.
+ * mysql_reset_connection and mysql_change_user detach all statements from the connection. */
 static cen_status post_sentry(ceni_mariadb_connection *connection, cen_error *error)
 {
     if (connection->sentry) mysql_stmt_close(connection->sentry);
     connection->sentry = mysql_stmt_init(&connection->mysql);
     if (connection->sentry) return CEN_OK;
-    return ceni_mariadb_say(error, connection->server, CEN_NO_MEMORY, 0, "there is no memory for a connection", NULL);
+    return ceni_mariadb_say(error, connection->server, CEN_NO_MEMORY, 0, "out of memory", NULL);
 }
 
-/* The server has put its side of the character set back, and the library does not know. */
+/* The server has reset its side of the character set, and the library does not know that. */
 cen_status ceni_mariadb_connection_renew(ceni_mariadb_connection *connection, cen_error *error)
 {
     ceni_mariadb_statements_end(connection);
@@ -181,15 +184,16 @@ cen_status ceni_mariadb_connection_note(ceni_mariadb_connection *connection, cen
     } local;
     socklen_t size = sizeof local;
     memset(&local, 0, sizeof local);
-    /* Connector/C goes on in plain text with a server that cannot encrypt, unless it shall verify its certificate. */
+    /* Connector/C continues in plain text with a server that cannot encrypt, unless it has to verify the server's
+     * certificate. */
     if (connection->server->options.tls > CEN_MARIADB_TLS_OFF && !mysql_get_ssl_cipher(&connection->mysql))
         return ceni_mariadb_say(error, connection->server, CEN_DRIVER, CR_SSL_CONNECTION_ERROR, "",
-                                "the server does not encrypt");
+                                "the server does not support TLS");
     connection->id = mysql_thread_id(&connection->mysql);
     connection->theirs = mysql_get_socket(&connection->mysql);
     connection->own = fcntl(connection->theirs, F_DUPFD_CLOEXEC, 0);
     if (connection->own < 0)
-        return ceni_mariadb_say(error, connection->server, CEN_SYSTEM, 0, "there is no descriptor left for it", NULL);
+        return ceni_mariadb_say(error, connection->server, CEN_SYSTEM, 0, "out of file descriptors", NULL);
     if (getsockname(connection->own, &local.any, &size) == 0) {
         if (local.any.sa_family == AF_INET) connection->local_port = ntohs(local.v4.sin_port);
         if (local.any.sa_family == AF_INET6) connection->local_port = ntohs(local.v6.sin6_port);
@@ -214,11 +218,8 @@ cen_status ceni_mariadb_connection_of(MYSQL *mysql, ceni_mariadb_connection **ou
     void *found = NULL;
     if (mysql) mysql_get_optionv(mysql, MARIADB_OPT_USERDATA, (void *)(uintptr_t)MARK, &found);
     *out = found;
-    if (!found)
-        return ceni_mariadb_text(error, CEN_INVALID,
-                                 "mysql: that is no connection which a pool of this driver has opened");
+    if (!found) return ceni_mariadb_text(error, CEN_INVALID, "mysql is not a connection of this driver's pools");
     if ((*out)->process != getpid())
-        return ceni_mariadb_text(error, CEN_FORKED,
-                                 "the connection belongs to the process that this one was forked from");
+        return ceni_mariadb_text(error, CEN_FORKED, "the connection belongs to the parent process");
     return CEN_OK;
 }

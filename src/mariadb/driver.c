@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver's calls. What they are for is said in driver.h.
+ * The driver's calls, as driver.h defines them.
  *
- * Their argument, after prepare, is the pool's ceni_mariadb_server, and their object a MYSQL with which a
- * ceni_mariadb_connection begins.
+ * After prepare their argument is the pool's ceni_mariadb_server. Their object is a MYSQL, the first member of a
+ * ceni_mariadb_connection.
  */
 #include "mariadb/internal.h"
 
@@ -33,7 +33,7 @@ static void fini(void *server)
     ceni_mariadb_server_drop(server);
 }
 
-/* ---- Calls that block -------------------------------------------------------------------- */
+/* ---- Blocking calls ---------------------------------------------------------------------- */
 
 static cen_status finish(ceni_mariadb_work *work, cen_error *error)
 {
@@ -88,17 +88,17 @@ static cen_status reset(void *server, void *object, cen_error *error)
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
-/* Something was sent of which no answer has been read: by mysql_send_query, or by a NAME_start that was not led to its end.
- * Packets are counted from the one that was sent; two commands have no answer. */
+/* Return true if a command was sent whose response was not read: by mysql_send_query, or by a NAME_start that was not
+ * finished. Packets are counted from the one sent. Two commands have no response. */
 static bool awaits_answer(const MYSQL *mysql)
 {
-    enum { COMMAND = 4 }; /* behind a packet's head */
+    enum { COMMAND = 4 }; /* after a packet's header */
     if (mysql->net.pkt_nr != 1 || !mysql->net.buff) return false;
     return mysql->net.buff[COMMAND] != COM_STMT_CLOSE && mysql->net.buff[COMMAND] != COM_STMT_SEND_LONG_DATA;
 }
 
-/* By what the last call for it failed with, or because an answer was not read: nobody knows how much of it is still to come,
- * and whoever has half of it in hand would go on reading the next one's. */
+/* Return true if the last call failed with a fatal error, or a response was not read. How much of it is still to come
+ * is unknown, so the next holder would read the rest of it. */
 static bool is_broken(const ceni_mariadb_server *server, const MYSQL *mysql)
 {
     unsigned number = mysql->net.last_errno;
@@ -114,7 +114,7 @@ static bool is_broken(const ceni_mariadb_server *server, const MYSQL *mysql)
     return is_refused && server->options.role == CEN_MARIADB_PRIMARY;
 }
 
-/* A session without a database of its own cannot be led back to that. */
+/* A session that had no database cannot be reset to having none. */
 static bool is_beyond_reset(const ceni_mariadb_server *server, const MYSQL *mysql, unsigned dirt)
 {
     return server->options.reset == CEN_MARIADB_RESET_NOTHING ||
@@ -127,11 +127,11 @@ static cen_condition check(void *argument, void *object)
     ceni_mariadb_connection *connection = object;
     const MYSQL *mysql = &connection->mysql;
     unsigned dirt = 0;
-    connection->turn++; /* what statements were had are nobody's now */
+    connection->turn++; /* statements handed out before are free again */
     if (is_broken(server, mysql)) return CEN_BROKEN;
     if (mysql->server_status & SERVER_STATUS_IN_TRANS) dirt |= CENI_MARIADB_TRANSACTION;
     bool autocommit = (mysql->server_status & SERVER_STATUS_AUTOCOMMIT) != 0;
-    bool is_anew = !connection->sentry->mysql; /* by the holder: since then the server has told of nothing */
+    bool is_anew = !connection->sentry->mysql; /* reset by the holder: no reports since then */
     if (connection->changed || is_anew || autocommit != connection->autocommit) dirt |= CENI_MARIADB_SESSION;
     connection->dirt = dirt;
     if (dirt && is_beyond_reset(server, mysql, dirt)) return CEN_BROKEN;
@@ -140,7 +140,7 @@ static cen_condition check(void *argument, void *object)
 
 /* ---- The driver --------------------------------------------------------------------------------- */
 
-/* As SHOW PROCESSLIST and KILL have it. */
+/* The id in SHOW PROCESSLIST and KILL. */
 static uint64_t identify(void *unused, void *object)
 {
     (void)unused;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making a holder's query fail, and letting go of a connection that somebody may still use.
+ * Ending a holder's query, and giving up a connection that may still be in use.
  *
- * interrupt posts a job, which opens a second connection, lets the server end the query, KILL QUERY, and, if the holder does
- * not give the first one back soon after that, or if all this fails, shuts its socket down. It takes cancel_timeout_ns and
- * GRACE_MS at most, and ends at once when the connection is back.
+ * interrupt posts a job. The job opens a second connection and makes the server end the query by KILL QUERY. If the
+ * holder does not give its connection back soon after that, or if any of this fails, the job shuts the socket down. It
+ * takes at most cancel_timeout_ns and GRACE_MS, and ends at once when the connection is given back.
  *
- * Why a KILL never ends anybody else's query. A revoked connection is never lent again: it is closed when its holder gives it
- * back. So the next user has another one, with another number: the server counts its sessions, and comes back to a number after
- * four thousand million others, if it is free then. Close waits until a job that has begun has ended, so that no KILL is said
- * for a session that has been closed for long; one that has not begun says none. Should the server itself have been started
- * anew meanwhile, and count from one again, or should the job have come to another server, then the session of that number
- * comes from another port than this connection's, which is looked at first.
+ * Why a KILL never ends a query of another user: a revoked connection is never lent again. It is closed when its holder
+ * gives it back, so the next user has another connection with another id. The server counts its sessions, and reuses an
+ * id only after 4 billion others, if it is free then. Close waits for a job that has begun, so that no KILL is sent for
+ * a session that was closed long ago; a job that has not begun sends none. If the server was restarted meanwhile and
+ * counts from 1 again, or if the job has reached another server, the session with that id comes from another port than
+ * this connection's. The port is checked first.
  *
- * The job uses a descriptor of our own for the socket: the client library closes its own the moment that a call fails, and the
- * number may belong to somebody else then.
+ * The job uses our own descriptor of the socket: the client library closes its own when a call fails, and that number
+ * may be reused then.
  */
 #include <errno.h>
 #include <sys/socket.h>
@@ -24,14 +24,14 @@
 
 #include "mariadb/internal.h"
 
-enum { GRACE_MS = 500 }; /* in which a holder whose query was ended may give the connection back by itself */
+enum { GRACE_MS = 500 }; /* how long the holder may take to give the connection back after its query was ended */
 
 static bool kill_query(ceni_mariadb_connection *victim)
 {
     ceni_mariadb_work work;
     ceni_mariadb_connection *killer = ceni_mariadb_connection_new(victim->server, NULL);
     if (!killer) return false;
-    ceni_mariadb_work_init(&work, killer, victim->server->options.cancel_timeout_ns, "the query could not be ended");
+    ceni_mariadb_work_init(&work, killer, victim->server->options.cancel_timeout_ns, "query cancel failed");
     work.victim = victim;
     ceni_mariadb_work_add(&work, CENI_MARIADB_CONNECT);
     ceni_mariadb_work_add(&work, CENI_MARIADB_FIND);
@@ -42,7 +42,7 @@ static bool kill_query(ceni_mariadb_connection *victim)
     return work.status == CEN_OK;
 }
 
-/* Waits until the holder has given it back: false if that takes too long. */
+/* Wait until the holder has given the connection back. Returns false if that takes too long. */
 static bool comes_back(ceni_mariadb_stop *stop)
 {
     struct timespec until;
@@ -58,7 +58,7 @@ static bool comes_back(ceni_mariadb_stop *stop)
     return atomic_load(&stop->is_back);
 }
 
-/* The connection to be stopped; NULL if it was closed already. */
+/* Return the connection to be stopped; NULL if it was closed already. */
 static ceni_mariadb_connection *begin(ceni_mariadb_stop *stop)
 {
     pthread_mutex_lock(&stop->lock);
@@ -80,7 +80,7 @@ static void end_query(cen_job *job)
         struct ceni_mariadb_call *call = stop->close;
         stop->state = CENI_MARIADB_QUIET;
         pthread_cond_broadcast(&stop->changed);
-        pthread_mutex_unlock(&stop->lock); /* whoever closes the connection may free all of it now */
+        pthread_mutex_unlock(&stop->lock); /* the thread that closes the connection may free everything now */
         if (call) ceni_mariadb_call_begin(call);
     } else {
         ceni_mariadb_stop_free(stop);
@@ -133,7 +133,7 @@ bool ceni_mariadb_regain(ceni_mariadb_connection *connection, struct ceni_mariad
     if (stop->state == CENI_MARIADB_POSTED) {
         connection->stop = NULL;
         stop->victim = NULL;
-        pthread_mutex_unlock(&stop->lock); /* the job frees it */
+        pthread_mutex_unlock(&stop->lock); /* the job frees the stop */
         return true;
     }
     if (later && stop->state == CENI_MARIADB_RUNNING) stop->close = later;
@@ -151,11 +151,11 @@ static bool is_same_file(int a, int b)
     return fstat(a, &of_a) == 0 && fstat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
-/* In a child the descriptors are closed, which says nothing to the server as long as the parent has its own. The memory is
- * left: a thread of the parent's may have been changing it when it was copied. Without its socket the library finds that the
- * server has gone, should anybody use it, and writes to no number that belongs to somebody else by then.
- * In the same process a holder may still be using it: its socket is shut down, whereupon the server ends the session. All else
- * is left for the close that follows. */
+/* In a child the descriptors are closed, which the server does not notice while the parent has its own. The memory is
+ * left alone: a thread of the parent may have been changing it at the fork. Should the object be used, the library
+ * finds that the connection is gone, and does not write to a descriptor number that may belong to another file by then.
+ * In the same process a holder may still use the connection: its socket is shut down, and the server ends the session.
+ * The close that follows does the rest. */
 void ceni_mariadb_abandon(void *server, void *object)
 {
     ceni_mariadb_connection *connection = object;

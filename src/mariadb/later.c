@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The same work over a poller: a call begins in its start function, goes on whenever the poller tells of its socket, on the
- * poller's thread, and is done there.
+ * The same work over a poller. A call begins in its start function, continues on the poller's thread whenever its
+ * socket is ready, and ends there.
  *
- * One thread at a time has a call: the one that begins it, then the poller's, each time that it tells. Between a watch and what it
- * tells nobody has it, and cancel may come on any thread: then it shuts the socket down, so that the poller tells at once, and
- * leaves the rest to that. The server's lock makes that sure:
- *     the call is in the list from its beginning until before it is done, so that cancel finds none that is gone;
- *     call->fd is the socket while it is watched or about to be, and -1 as soon as anybody is in a step: the client library
- *     may close one socket and open another within a step, and a number that it has closed is not ours to shut down;
- *     is_cancelled is looked at when call->fd is set, so that a cancel which came while somebody had the call is not missed. One
- *     that comes later, be it before the watch, finds the socket, and the poller tells of one that was shut down at once. So the
- *     watch itself needs no lock: the poller may call the program's allocator;
- *     a cancel that finds no call is remembered, since the pool may withdraw a ticket before its call has begun.
+ * One thread at a time has a call: first the one that begins it, then the poller's thread during each callback. Between
+ * a watch and its callback no thread has it, and cancel may come on any thread. Cancel then shuts the socket down, so
+ * that the poller calls back at once, and leaves the rest to that callback. The server's lock makes this safe:
+ *     a call is in the list from its beginning until before it is done, so cancel never finds a call that is gone;
+ *     call->fd is the socket while it is watched or about to be, and -1 while any thread executes a step: the client
+ *     library may close one socket and open another within a step, and a closed number must not be shut down;
+ *     is_cancelled is checked when call->fd is set, so that a cancel during a step is not missed. A later cancel, even
+ *     before the watch, finds the socket, and the poller reports a socket that was shut down at once. So the watch
+ *     itself needs no lock, and the poller may call the program's allocator;
+ *     a cancel that finds no call is remembered, because the pool may withdraw a ticket before its call has begun.
  *
- * What would block in the client library, looking up a name or shaking hands for TLS, is opened by a job instead, as by
- * a driver that blocks; it looks for cancel several times a second.
+ * An open that would block in the client library, for a name lookup or a TLS handshake, runs as a job instead, as with
+ * a blocking driver. The job checks for a cancel several times per second.
  */
 #include <sys/socket.h>
 #include <unistd.h>
@@ -31,8 +31,8 @@ typedef struct ceni_mariadb_call {
     ceni_mariadb_work work;
     cen_watch watch;
     cen_job job;
-    int64_t since; /* the wait began */
-    int wait;      /* what for */
+    int64_t since; /* the start of the current wait */
+    int wait;      /* what it waits for */
     atomic_bool is_cancelled;
     /* under the server's lock */
     int fd;
@@ -41,8 +41,9 @@ typedef struct ceni_mariadb_call {
 
 /* ---- The list ------------------------------------------------------------------------------ */
 
-/* Whether a cancel that found nothing came for that call: nobody can tell whether it came before its beginning or after its end,
- * so the last few are remembered. One that is forgotten runs to its own limit. */
+/* Return true if a cancel without a match came for this call. It cannot be told whether such a cancel came before the
+ * beginning or after the end of its call, so the last few are remembered. A call whose number was dropped runs to its
+ * own timeout. */
 static bool was_cancelled_locked(const ceni_mariadb_server *server, uint64_t number)
 {
     for (int i = 0; i < CENI_MARIADB_UNKNOWN; i++)
@@ -84,9 +85,9 @@ void ceni_mariadb_cancel(void *argument, cen_ticket ticket)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* ---- Going on --------------------------------------------------------------------------------- */
+/* ---- Steps ------------------------------------------------------------------------------------ */
 
-/* The server may be gone when the pool was told. */
+/* The server may be gone once the pool was told. */
 static void done(ceni_mariadb_call *call)
 {
     void *object = NULL;
@@ -98,7 +99,7 @@ static void done(ceni_mariadb_call *call)
     free(call);
 }
 
-/* What a cancel shuts down from now on; -1: nothing. False: the call was cancelled before. */
+/* Set what a cancel shuts down from now on; -1: nothing. Returns false if the call was cancelled before. */
 static bool set_socket(ceni_mariadb_call *call, int fd)
 {
     pthread_mutex_lock(&call->server->lock);
@@ -108,7 +109,8 @@ static bool set_socket(ceni_mariadb_call *call, int fd)
     return goes_on;
 }
 
-/* Lets the poller tell when it can go on: false if that cannot be, or is not wanted any more, and work.given_up says which. */
+/* Watch the socket until the call can continue. Returns false, with work.given_up set, if that fails or the call was
+ * cancelled. */
 static bool watch(ceni_mariadb_call *call)
 {
     MYSQL *mysql = &call->work.connection->mysql;
@@ -124,9 +126,9 @@ static bool watch(ceni_mariadb_call *call)
     int fd = mysql_get_socket(mysql);
     cen_status status = CEN_INTERRUPTED;
     if (set_socket(call, fd))
-        status =
-            cen_poller_watch(call->server->options.poller, &call->watch, fd, events ? events : CEN_READABLE, deadline);
-    if (status == CEN_OK) return true; /* from here on it is the poller's */
+        status = cen_poller_watch(call->server->options.poller, &call->watch, fd, events ? events : CEN_READABLE,
+                                  deadline, NULL);
+    if (status == CEN_OK) return true; /* from here on the poller has it */
     (void)set_socket(call, -1);
     call->work.given_up = status;
     return false;
@@ -138,7 +140,7 @@ static void go_on(ceni_mariadb_call *call, int events)
     if (call->wait && watch(call)) return;
     if (call->wait) {
         call->work.is_hurried = true;
-        ceni_mariadb_work_on(&call->work, MYSQL_WAIT_TIMEOUT); /* to its end */
+        ceni_mariadb_work_on(&call->work, MYSQL_WAIT_TIMEOUT); /* run it to its end */
     }
     done(call);
 }
@@ -149,7 +151,7 @@ static void ready(cen_watch *told, unsigned events)
     (void)set_socket(call, -1);
     ceni_mariadb_thread();
     int come = (events & CEN_READABLE ? MYSQL_WAIT_READ : 0) | (events & CEN_WRITABLE ? MYSQL_WAIT_WRITE : 0);
-    /* hung up: whoever reads finds out */
+    /* hung up: the next read or write reports it */
     if (!come && events) come = call->wait & (MYSQL_WAIT_READ | MYSQL_WAIT_WRITE);
     bool is_cancelled = atomic_load(&call->is_cancelled);
     if (is_cancelled) call->work.given_up = CEN_INTERRUPTED;
@@ -157,7 +159,7 @@ static void ready(cen_watch *told, unsigned events)
     go_on(call, call->work.is_hurried || !come ? MYSQL_WAIT_TIMEOUT : come);
 }
 
-/* ---- Beginning ------------------------------------------------------------------------------------ */
+/* ---- Start ---------------------------------------------------------------------------------------- */
 
 static ceni_mariadb_call *call_new(ceni_mariadb_server *server, call_kind kind, cen_ticket ticket)
 {
@@ -173,7 +175,7 @@ static ceni_mariadb_call *call_new(ceni_mariadb_server *server, call_kind kind, 
 static void refuse(const ceni_mariadb_server *server, cen_ticket ticket)
 {
     cen_error error;
-    cen_status status = ceni_mariadb_say(&error, server, CEN_NO_MEMORY, 0, "there is no memory for a call", NULL);
+    cen_status status = ceni_mariadb_say(&error, server, CEN_NO_MEMORY, 0, "out of memory", NULL);
     cen_driver_done(ticket, status, NULL, &error);
 }
 
@@ -191,13 +193,13 @@ static void open_by_job(cen_job *job)
     done(call);
 }
 
-/* In a child of a fork the poller watches nothing, and the lock may be nobody's. */
+/* In a forked child the poller watches nothing, and the lock may be held by a thread that does not exist there. */
 static bool is_forked(const ceni_mariadb_server *server, cen_ticket ticket)
 {
     if (server->process == getpid()) return false;
     cen_error error;
-    cen_status status = ceni_mariadb_say(&error, server, CEN_FORKED, 0,
-                                         "its poller belongs to the process that this one was forked from", NULL);
+    cen_status status =
+        ceni_mariadb_say(&error, server, CEN_FORKED, 0, "the poller belongs to the parent process", NULL);
     cen_driver_done(ticket, status, NULL, &error);
     return true;
 }
@@ -246,7 +248,7 @@ void ceni_mariadb_reset_async(void *server, void *object, cen_ticket ticket)
 void ceni_mariadb_close_async(void *server, void *object, cen_ticket ticket)
 {
     ceni_mariadb_call *call = call_new(server, CLOSE, ticket);
-    if (!call) { /* without memory it blocks, for some bytes to the server, and at worst until the job has ended */
+    if (!call) { /* out of memory: block, for a few bytes to the server, and perhaps for the job's end */
         ceni_mariadb_regain(object, NULL);
         ceni_mariadb_connection_free(object, true);
         cen_driver_done(ticket, CEN_OK, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server that a pool speaks with: options, read and copied.
+ * The server of a pool: options, checked and copied.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -22,21 +22,30 @@ static cen_status check(const cen_mariadb_options *o, cen_error *error)
                  {"reset_timeout_ns", o->reset_timeout_ns},     {"cancel_timeout_ns", o->cancel_timeout_ns}};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         if (times[i].ns < CEN_OFF)
-            return ceni_mariadb_text(error, CEN_INVALID, "%s: %" PRId64 " is no time", times[i].name, times[i].ns);
+            return ceni_mariadb_text(error, CEN_INVALID,
+                                     "cen_mariadb_options.%s must not be below CEN_OFF (got %" PRId64 ")",
+                                     times[i].name, times[i].ns);
         if (cen_time_is_tiny(times[i].ns))
-            return ceni_mariadb_text(error, CEN_INVALID, "%s " CEN_TIME_IS_TINY, times[i].name, (long long)times[i].ns);
+            return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_options.%s " CEN_TIME_IS_TINY, times[i].name,
+                                     (long long)times[i].ns);
     }
     if (o->statements == CEN_OFF)
-        return ceni_mariadb_text(error, CEN_INVALID,
-                                 "statements: CEN_OFF, and their number has a limit; CEN_NONE: none is kept");
+        return ceni_mariadb_text(
+            error, CEN_INVALID,
+            "cen_mariadb_options.statements must not be CEN_OFF (unlimited); use CEN_NONE to keep none");
     if (o->statements < CEN_NONE)
-        return ceni_mariadb_text(error, CEN_INVALID, "statements: %" PRId32 " is no number of them", o->statements);
+        return ceni_mariadb_text(error, CEN_INVALID,
+                                 "cen_mariadb_options.statements must not be below CEN_NONE (got %" PRId32 ")",
+                                 o->statements);
     if ((unsigned)o->role > CEN_MARIADB_REPLICA)
-        return ceni_mariadb_text(error, CEN_INVALID, "role: %d is none", (int)o->role);
+        return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_options.role is not a cen_mariadb_role (got %d)",
+                                 (int)o->role);
     if ((unsigned)o->reset > CEN_MARIADB_RESET_NOTHING)
-        return ceni_mariadb_text(error, CEN_INVALID, "reset: %d is none", (int)o->reset);
+        return ceni_mariadb_text(error, CEN_INVALID,
+                                 "cen_mariadb_options.reset is not a cen_mariadb_reset_policy (got %d)", (int)o->reset);
     if ((unsigned)o->tls > CEN_MARIADB_TLS_VERIFY)
-        return ceni_mariadb_text(error, CEN_INVALID, "tls: %d is none", (int)o->tls);
+        return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_options.tls is not a cen_mariadb_tls (got %d)",
+                                 (int)o->tls);
     return CEN_OK;
 }
 
@@ -59,8 +68,8 @@ static bool copy(ceni_mariadb_server *server, const char **text)
     return *text != NULL;
 }
 
-/* The client library looks names up and shakes hands for TLS without leaving its caller the thread. Newer ones encrypt unless they
- * are told not to. */
+/* Return true if an open would block. The client library blocks its caller for name lookups and TLS handshakes. Newer
+ * versions encrypt unless TLS is disabled. */
 static bool would_block(const ceni_mariadb_server *server)
 {
     unsigned char address[16];
@@ -85,7 +94,7 @@ cen_status ceni_mariadb_server_new(const cen_mariadb_options *options, ceni_mari
     cen_status status = cen_sized_read(&known, sizeof known, options, "cen_mariadb_with: options", error);
     if (status != CEN_OK) return status;
     ceni_mariadb_server *server = calloc(1, sizeof *server);
-    if (!server) return ceni_mariadb_text(error, CEN_NO_MEMORY, "there is no memory for the driver");
+    if (!server) return ceni_mariadb_text(error, CEN_NO_MEMORY, "cen_mariadb_options: out of memory");
     cen_mariadb_options *o = &server->options;
     *o = known;
     atomic_init(&server->users, 1);
@@ -95,18 +104,18 @@ cen_status ceni_mariadb_server_new(const cen_mariadb_options *options, ceni_mari
     pthread_mutex_init(&server->lock, NULL);
 
     status = check(o, error);
-    /* First the program's own texts: what the URL adds is copied already. */
+    /* The program's own texts first: those from the URL are copies already. */
     if (status == CEN_OK && !(copy(server, &o->setup) && copy(server, &o->charset) && copy(server, &o->tls_ca) &&
                               copy(server, &o->tls_cert) && copy(server, &o->tls_key) && copy(server, &o->tls_cipher)))
-        status = ceni_mariadb_text(error, CEN_NO_MEMORY, "there is no memory for the options");
+        status = ceni_mariadb_text(error, CEN_NO_MEMORY, "cen_mariadb_options: out of memory");
     if (status == CEN_OK)
         status = o->url ? ceni_mariadb_url(server, o->url, error)
-                        : ceni_mariadb_text(error, CEN_INVALID, "url: there is none");
+                        : ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_options.url is NULL");
     if (status != CEN_OK) {
         ceni_mariadb_server_drop(server);
         return status;
     }
-    o->url = NULL; /* it was the caller's */
+    o->url = NULL; /* it belongs to the caller */
     fill_in(o);
     if (!server->host && !server->socket) server->host = "localhost";
     if (!server->port) server->port = DEFAULT_PORT;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The prepared statements that a connection keeps, the one used last first.
+ * The prepared statements that a connection caches, most recently used first.
  *
- * A holder may use what it was given until it gives the connection back, so nothing that was had since then leaves the list:
- * each has the connection's turn, the number of gives, of its last use. Within one lease the list may therefore grow beyond its
- * bound; the next that prepares something cuts it.
+ * A holder may use a statement it was given until it gives the connection back. So statements used since then stay in
+ * the list: each stores the connection's turn, the number of gives, at its last use. Within one lease the list may
+ * therefore grow beyond its limit. The next prepare trims it.
  *
- * To close one the server is told, without an answer. After a reset or the end of the session there is nobody to tell: the client
- * library has let go of them then, and only their memory is left. The same is done by a program that resets the session itself:
- * such a one is found, by its connection that is NULL, when it is asked for.
+ * To close a statement a message without a response is sent to the server. After a reset or the end of the session no
+ * message is needed: the client library has detached the statements, and only their memory is left. The same happens if
+ * a program resets the session itself: such a statement is recognised, by its NULL connection, at its next use.
  */
 #include "mariadb/internal.h"
 
@@ -35,7 +35,7 @@ void ceni_mariadb_statements_end(ceni_mariadb_connection *connection)
     }
 }
 
-/* Cuts the list to its bound, as far as that may be. Not while rows of an answer are on their way. */
+/* Trim the list to its limit as far as possible; not while rows of a result are still to be read. */
 static void trim(ceni_mariadb_connection *connection)
 {
     int32_t bound = connection->server->options.statements;
@@ -53,7 +53,7 @@ static void trim(ceni_mariadb_connection *connection)
     }
 }
 
-/* The holder still fetches its rows. */
+/* Return true while the holder still fetches its rows. */
 static bool is_busy(const ceni_mariadb_connection *connection, const ceni_mariadb_statement *statement)
 {
     int state = (int)statement->handle->state;
@@ -61,7 +61,7 @@ static bool is_busy(const ceni_mariadb_connection *connection, const ceni_mariad
            state >= MYSQL_STMT_WAITING_USE_OR_STORE && state <= MYSQL_STMT_USER_FETCHING;
 }
 
-/* Takes one out of the list that can be used; those that the session has lost are ended. */
+/* Take a usable statement out of the list. Statements that the session has lost are closed. */
 static ceni_mariadb_statement *pull(ceni_mariadb_connection *connection, const char *sql, uint64_t hash)
 {
     ceni_mariadb_statement **link = &connection->newest;
@@ -78,7 +78,7 @@ static ceni_mariadb_statement *pull(ceni_mariadb_connection *connection, const c
     return NULL;
 }
 
-/* What another holder has sent ahead for a parameter would be taken for this one's. */
+/* Return true if another holder has sent data for a parameter, which would be taken for this holder's. */
 static bool has_sent_ahead(const MYSQL_STMT *handle)
 {
     for (unsigned i = 0; handle->params && i < handle->param_count; i++)
@@ -86,7 +86,7 @@ static bool has_sent_ahead(const MYSQL_STMT *handle)
     return false;
 }
 
-/* Another holder's memory is bound to it, and its attributes are set: all of that is forgotten. */
+/* Remove the bindings and attributes that another holder has set. */
 static void unbind(MYSQL_STMT *handle)
 {
     const my_bool off = 0;
@@ -108,16 +108,15 @@ static cen_status make(ceni_mariadb_connection *connection, const char *sql, cen
 {
     size_t size = strlen(sql) + 1;
     ceni_mariadb_statement *statement = malloc(sizeof *statement + size);
-    if (!statement) return ceni_mariadb_text(error, CEN_NO_MEMORY, "there is no memory for a statement");
+    if (!statement) return ceni_mariadb_text(error, CEN_NO_MEMORY, "cen_mariadb_prepare: out of memory");
     *statement = (ceni_mariadb_statement){.hash = hash_of(sql), .handle = mysql_stmt_init(&connection->mysql)};
     memcpy(statement->sql, sql, size);
     cen_status status = CEN_OK;
     if (!statement->handle)
-        status =
-            ceni_mariadb_say_mysql(error, connection->server, &connection->mysql, "there is no memory for a statement");
+        status = ceni_mariadb_say_mysql(error, connection->server, &connection->mysql, "out of memory");
     else if (mysql_stmt_prepare(statement->handle, sql, (unsigned long)(size - 1)) != 0)
         status = ceni_mariadb_say(error, connection->server, CEN_DRIVER, mysql_stmt_errno(statement->handle),
-                                  "a statement could not be prepared", mysql_stmt_error(statement->handle));
+                                  "cannot prepare the statement", mysql_stmt_error(statement->handle));
     if (status == CEN_OK) {
         connection->kept++;
         *out = statement;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OpenSSL, as far as the end of the process needs it.
+ * Early initialisation of OpenSSL, for the exit of the process.
  *
- * Connector/C initialises OpenSSL in its first connection over TLS, and OpenSSL then registers its exit handler. cenote's handler
- * waits for helpers that connect, and must be registered later to run earlier. So prepare initialises OpenSSL. The function is
- * looked up in Connector/C and what it links: it may have been built with another TLS library, which is not initialised here.
+ * Connector/C initialises OpenSSL in its first connection over TLS, and OpenSSL then registers its exit handler.
+ * cenote's handler waits for helpers that connect, and must be registered later to run earlier. So prepare initialises
+ * OpenSSL. The function is looked up in Connector/C and what it links, because Connector/C may have been built with
+ * another TLS library, which is not initialised here.
  */
 #include <dlfcn.h>
 

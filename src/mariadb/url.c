@@ -2,7 +2,7 @@
 /*
  * mariadb://user:password@host:port/database?name=value&...
  *
- * Whatever is said about a URL that cannot be read names the part, and quotes none that might be or hold a password.
+ * An error about an invalid URL names the part. It quotes no part that may be or contain a password.
  */
 #include "mariadb/internal.h"
 
@@ -22,7 +22,7 @@ static int digit_of(char c)
                                   : -1;
 }
 
-/* %41 becomes A, in place; false: a % without two digits, or an end of the text in the middle of it. */
+/* Decode percent escapes in place: %41 becomes A. Returns false if two digits are missing after a %, or for %00. */
 static bool decode(char *text)
 {
     char *to = text;
@@ -37,7 +37,7 @@ static bool decode(char *text)
     return true;
 }
 
-/* Keeps a part of the URL; an empty one is none. */
+/* Store a part of the URL; an empty one becomes NULL. */
 static cen_status part(ceni_mariadb_server *server, const char *name, const char *from, size_t length, const char **out,
                        cen_error *error)
 {
@@ -45,11 +45,11 @@ static cen_status part(ceni_mariadb_server *server, const char *name, const char
     if (length == 0) return CEN_OK;
     char *text = ceni_mariadb_keep(server, from, length);
     if (!text)
-        return ceni_mariadb_text(error, CEN_NO_MEMORY, "url: there is no memory for it, or it has too many parts");
+        return ceni_mariadb_text(error, CEN_NO_MEMORY, "cen_mariadb_options.url: out of memory or too many parts");
     *out = text;
-    return decode(text)
-               ? CEN_OK
-               : ceni_mariadb_text(error, CEN_INVALID, "url: the %s has a %% without two digits behind it", name);
+    return decode(text) ? CEN_OK
+                        : ceni_mariadb_text(error, CEN_INVALID,
+                                            "cen_mariadb_options.url: invalid percent-encoding in the %s", name);
 }
 
 /* ---- Parameters --------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static bool number_of(const char *text, int32_t *out)
     return true;
 }
 
-/* Where the option is zero, so that the program's own comes first. */
+/* Only if the option is zero, so that the program's own value takes precedence. */
 #define SET(field, value) ((field) = (field) ? (field) : (value))
 
 static bool set_text(cen_mariadb_options *o, const char *name, const char *value)
@@ -121,9 +121,11 @@ static cen_status set(ceni_mariadb_server *server, const char *name, const char 
     else if (strcmp(name, "tls") == 0) good = word_of(value, levels, &word), SET(o->tls, (cen_mariadb_tls)word);
     else if (strcmp(name, "local_infile") == 0) good = word_of(value, switches, &word), o->local_infile |= word == 1;
     else if (strcmp(name, "compress") == 0) good = word_of(value, switches, &word), o->compress |= word == 1;
-    else return ceni_mariadb_text(error, CEN_INVALID, "url: there is no parameter named %.60s", name);
+    else return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_options.url: unknown parameter \"%.60s\"", name);
     return good ? CEN_OK
-                : ceni_mariadb_text(error, CEN_INVALID, "url: \"%.60s\" is nothing that %s can be", value, name);
+                : ceni_mariadb_text(error, CEN_INVALID,
+                                    "cen_mariadb_options.url: invalid value of parameter \"%s\" (got \"%.60s\")", name,
+                                    value);
 }
 
 static cen_status parameters(ceni_mariadb_server *server, const char *at, cen_error *error)
@@ -133,7 +135,7 @@ static cen_status parameters(ceni_mariadb_server *server, const char *at, cen_er
         size_t length = strcspn(at, "&"), name_length = strcspn(at, "=&");
         const char *name, *value;
         if (name_length == length)
-            return ceni_mariadb_text(error, CEN_INVALID, "url: parameter %.*s has no value",
+            return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_options.url: parameter \"%.*s\" has no value",
                                      (int)(length < 60 ? length : 60), at);
         status = part(server, "name of a parameter", at, name_length, &name, error);
         if (status == CEN_OK)
@@ -146,17 +148,19 @@ static cen_status parameters(ceni_mariadb_server *server, const char *at, cen_er
     return status;
 }
 
-/* ---- The rest ---------------------------------------------------------------------------- */
+/* ---- User, host, port and database ------------------------------------------------------- */
 
 static cen_status port_of(ceni_mariadb_server *server, const char *from, size_t length, cen_error *error)
 {
     unsigned port = 0;
     for (size_t i = 0; i < length; i++) {
         if (from[i] < '0' || from[i] > '9' || port > 6553)
-            return ceni_mariadb_text(error, CEN_INVALID, "url: the port is no number up to 65535");
+            return ceni_mariadb_text(error, CEN_INVALID,
+                                     "cen_mariadb_options.url: the port must be a number up to 65535");
         port = port * 10 + (unsigned)(from[i] - '0');
     }
-    if (port > 65535) return ceni_mariadb_text(error, CEN_INVALID, "url: the port is no number up to 65535");
+    if (port > 65535)
+        return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_options.url: the port must be a number up to 65535");
     server->port = (uint16_t)port;
     server->has_port = length > 0;
     return CEN_OK;
@@ -169,14 +173,16 @@ static cen_status place(ceni_mariadb_server *server, const char *from, size_t le
     if (*from == '[' && length) {
         host = from + 1;
         host_end = memchr(from, ']', length);
-        if (!host_end) return ceni_mariadb_text(error, CEN_INVALID, "url: the host begins with [ and has no ]");
+        if (!host_end)
+            return ceni_mariadb_text(error, CEN_INVALID,
+                                     "cen_mariadb_options.url: the host begins with [ but has no ]");
         from = host_end + 1;
     } else {
         const char *colon = memchr(from, ':', length);
         from = host_end = colon ? colon : end;
     }
     if (from < end && *from != ':')
-        return ceni_mariadb_text(error, CEN_INVALID, "url: there is something behind the host that is no port");
+        return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_options.url: only a port may follow the host");
     cen_status status = part(server, "host", host, (size_t)(host_end - host), &server->host, error);
     if (status == CEN_OK && from < end) status = port_of(server, from + 1, (size_t)(end - from - 1), error);
     if (status == CEN_OK && server->host && server->host[0] == '/') {
@@ -189,16 +195,17 @@ static cen_status place(ceni_mariadb_server *server, const char *from, size_t le
 cen_status ceni_mariadb_url(ceni_mariadb_server *server, const char *url, cen_error *error)
 {
     const char *at = strncmp(url, "mariadb://", 10) == 0 ? url + 10 : strncmp(url, "mysql://", 8) == 0 ? url + 8 : NULL;
-    if (!at) return ceni_mariadb_text(error, CEN_INVALID, "url: it does not begin with mariadb:// or mysql://");
+    if (!at)
+        return ceni_mariadb_text(error, CEN_INVALID, "cen_mariadb_options.url must begin with mariadb:// or mysql://");
     const char *end = at + strcspn(at, "/?"), *sign = NULL;
-    /* What is behind the host may then be the rest of a password, and nobody may be told of it. */
+    /* The text after the host may be the rest of a password, and must not be shown. */
     if (strchr(end, '@'))
         return ceni_mariadb_text(
             error, CEN_INVALID,
-            "url: there is an @ behind the first / or ?: in a password these are written %%2F and %%3F, "
-            "and elsewhere an @ is written %%40");
+            "cen_mariadb_options.url: unexpected @ after the first / or ?; write / as %%2F and ? as %%3F in the "
+            "password, and @ elsewhere as %%40");
     for (const char *c = at; c < end; c++)
-        if (*c == '@') sign = c; /* the last, for those who forget that an @ in a password is %40 */
+        if (*c == '@') sign = c; /* the last one, for passwords with an @ that is not written as %40 */
     cen_status status = CEN_OK;
     if (sign) {
         const char *colon = memchr(at, ':', (size_t)(sign - at)), *name_end = colon ? colon : sign;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went wrong, as a sentence, a status and a number.
+ * Errors: texts, statuses and codes.
  */
 #include <stdarg.h>
 
 #include "mariadb/internal.h"
+
+enum { NAME_ROOM = 44 };
 
 void ceni_mariadb_write(cen_error *error, cen_status status, const char *format, ...)
 {
@@ -16,36 +18,41 @@ void ceni_mariadb_write(cen_error *error, cen_status status, const char *format,
     va_end(arguments);
 }
 
-/* What a number means for whoever takes; *what says it in words. */
+/* Return the status that an error number implies for the caller of take; *what: the description. */
 static cen_status meaning(unsigned number, cen_status status, const char **what)
 {
     switch (number) {
     case ER_ACCESS_DENIED_ERROR:
     case ER_ACCESS_DENIED_NO_PASSWORD_ERROR:
-    case ER_MUST_CHANGE_PASSWORD_LOGIN: *what = "it refused the credentials"; return CEN_DRIVER;
-    case ER_DBACCESS_DENIED_ERROR: *what = "the user may not use that database"; return CEN_DRIVER;
-    case ER_BAD_DB_ERROR: *what = "it has no such database"; return CEN_DRIVER;
+    case ER_MUST_CHANGE_PASSWORD_LOGIN: *what = "authentication failed"; return CEN_DRIVER;
+    case ER_DBACCESS_DENIED_ERROR: *what = "access to the database denied"; return CEN_DRIVER;
+    case ER_BAD_DB_ERROR: *what = "unknown database"; return CEN_DRIVER;
     case ER_HOST_NOT_PRIVILEGED:
-    case ER_HOST_IS_BLOCKED: *what = "it does not let this host in"; return CEN_DRIVER;
-    case ER_CON_COUNT_ERROR: *what = "it has no connection left"; return CEN_FULL;
+    case ER_HOST_IS_BLOCKED: *what = "access from this host denied"; return CEN_DRIVER;
+    case ER_CON_COUNT_ERROR: *what = "too many connections"; return CEN_FULL;
     case ER_TOO_MANY_USER_CONNECTIONS:
-    case ER_USER_LIMIT_REACHED: *what = "it has no connection left for this user"; return CEN_FULL;
-    case ER_SERVER_SHUTDOWN: *what = "it is shutting down"; return CEN_DOWN;
-    case ER_CONNECTION_KILLED: *what = "the connection was killed"; return CEN_LOST;
-    case ER_QUERY_INTERRUPTED: *what = "the query was interrupted"; return CEN_INTERRUPTED;
-    case ER_OPTION_PREVENTS_STATEMENT:
-        *what = "a setting of the server, read_only perhaps, forbids it";
-        return CEN_DRIVER;
+    case ER_USER_LIMIT_REACHED: *what = "too many connections of this user"; return CEN_FULL;
+    case ER_SERVER_SHUTDOWN: *what = "server shutting down"; return CEN_DOWN;
+    case ER_CONNECTION_KILLED: *what = "connection killed"; return CEN_LOST;
+    case ER_QUERY_INTERRUPTED: *what = "query interrupted"; return CEN_INTERRUPTED;
+    case ER_OPTION_PREVENTS_STATEMENT: *what = "forbidden by a server option such as read_only"; return CEN_DRIVER;
     case CR_CONNECTION_ERROR:
-    case CR_CONN_HOST_ERROR: *what = "nobody answers there"; return CEN_DOWN;
-    case CR_UNKNOWN_HOST: *what = "its name has no address"; return CEN_DOWN;
+    case CR_CONN_HOST_ERROR: *what = "server unreachable"; return CEN_DOWN;
+    case CR_UNKNOWN_HOST: *what = "unknown host"; return CEN_DOWN;
     case CR_SERVER_GONE_ERROR:
     case CR_SERVER_LOST:
-    case CR_SERVER_LOST_EXTENDED: *what = "the connection broke"; return CEN_LOST;
-    case CR_SSL_CONNECTION_ERROR: *what = "they could not agree on how to encrypt"; return CEN_DRIVER;
-    case CR_OUT_OF_MEMORY: *what = "there is no memory"; return CEN_NO_MEMORY;
+    case CR_SERVER_LOST_EXTENDED: *what = "connection lost"; return CEN_LOST;
+    case CR_SSL_CONNECTION_ERROR: *what = "TLS connection failed"; return CEN_DRIVER;
+    case CR_OUT_OF_MEMORY: *what = "out of memory"; return CEN_NO_MEMORY;
     default: return status;
     }
+}
+
+static const char *quoted(const char *name, const char *other, char out[NAME_ROOM])
+{
+    if (name) snprintf(out, NAME_ROOM, "\"%.40s\"", name);
+    else snprintf(out, NAME_ROOM, "%s", other);
+    return out;
 }
 
 cen_status ceni_mariadb_say(cen_error *error, const ceni_mariadb_server *server, cen_status status, unsigned number,
@@ -53,15 +60,16 @@ cen_status ceni_mariadb_say(cen_error *error, const ceni_mariadb_server *server,
 {
     status = meaning(number, status, &what);
     bool wants = number == ER_ACCESS_DENIED_ERROR && cause && strstr(cause, "(using password: NO)");
-    if (wants) what = "it wants a password, and has none";
+    if (wants) what = "password required, none given";
     if (!error) return status;
+    char database[NAME_ROOM], user[NAME_ROOM];
     size_t length = cause ? strlen(cause) : 0;
-    /* the system's number, if the library had missed it */
+    /* the system's error number, if the library has none */
     if (length > 4 && strcmp(cause + length - 4, " (0)") == 0) length -= 4;
     while (length && strchr(" .\n", cause[length - 1])) length--;
     *error = (cen_error){.status = status, .code = (int)number};
-    snprintf(error->text, sizeof error->text, "MariaDB at %s, database %.40s, user %.40s: %s%s%.*s", server->address,
-             server->database ? server->database : "none", server->user ? server->user : "of the process", what,
+    snprintf(error->text, sizeof error->text, "MariaDB at %s, database %s, user %s: %s%s%.*s", server->address,
+             quoted(server->database, "(none)", database), quoted(server->user, "(default)", user), what,
              length ? ": " : "", length < sizeof error->text ? (int)length : (int)sizeof error->text,
              cause ? cause : "");
     return status;
@@ -77,5 +85,5 @@ cen_status cen_mariadb_error_get(MYSQL *mysql, cen_error *error)
     ceni_mariadb_connection *connection;
     cen_status status = ceni_mariadb_connection_of(mysql, &connection, error);
     if (status != CEN_OK || mysql_errno(mysql) == 0) return status;
-    return ceni_mariadb_say_mysql(error, connection->server, mysql, "it says no");
+    return ceni_mariadb_say_mysql(error, connection->server, mysql, "last call failed");
 }

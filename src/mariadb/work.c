@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work for one connection: some calls of the client library, one after the other, each of which may have to wait for the socket.
+ * Work on one connection: a sequence of client library calls, each of which may have to wait for the socket.
  *
- * All are made in the library's form that does not block: NAME_start begins a call on a stack of its own and answers what it waits
- * for, NAME_cont goes on with what has come, and 0 says that it has ended. So one and the same text serves who blocks, by poll(2),
- * and who does not, over a poller; and each call has its limit to the millisecond, where the library's own have seconds.
+ * All calls use the library's non-blocking form: NAME_start begins a call on a stack of its own and returns what it
+ * waits for, NAME_cont continues it with what has occurred, and 0 means that the call has ended. So the same code
+ * serves blocking callers, by poll(2), and asynchronous ones, over a poller. It also gives each call a timeout in
+ * milliseconds, where the library's own are in seconds.
  *
- * A call that has begun is always led to its end, or memory on its stack would be lost. To give one up it is told that the
- * library's own time limit is over, MYSQL_WAIT_TIMEOUT, as often as it wants to wait: each such wait then fails at once.
+ * A call that has begun is always run to its end, because memory on its stack would leak otherwise. To abandon a call,
+ * each of its waits ends with MYSQL_WAIT_TIMEOUT, as if the library's own timeout had expired. Each wait then fails at
+ * once.
  */
 #include <errno.h>
 #include <poll.h>
@@ -29,10 +31,10 @@ void ceni_mariadb_work_add(ceni_mariadb_work *work, ceni_mariadb_step step)
 {
     int count = 0;
     while (work->plan[count]) count++;
-    work->plan[count] = step; /* the longest plan has one place left */
+    work->plan[count] = step; /* one element remains as the end, even of the longest plan */
 }
 
-/* What both a new session and one that was reset need. */
+/* Add the steps that both a new session and a reset one need. */
 static void furnish(ceni_mariadb_work *work)
 {
     const cen_mariadb_options *o = &work->connection->server->options;
@@ -44,7 +46,7 @@ static void furnish(ceni_mariadb_work *work)
 void ceni_mariadb_plan_open(ceni_mariadb_work *work, ceni_mariadb_connection *connection)
 {
     const cen_mariadb_options *o = &connection->server->options;
-    ceni_mariadb_work_init(work, connection, o->connect_timeout_ns, "it could not be connected to");
+    ceni_mariadb_work_init(work, connection, o->connect_timeout_ns, "cannot connect");
     ceni_mariadb_work_add(work, CENI_MARIADB_CONNECT);
     furnish(work);
     if (o->role != CEN_MARIADB_ANY) ceni_mariadb_work_add(work, CENI_MARIADB_ROLE);
@@ -57,20 +59,20 @@ void ceni_mariadb_plan_open(ceni_mariadb_work *work, ceni_mariadb_connection *co
 void ceni_mariadb_plan_test(ceni_mariadb_work *work, ceni_mariadb_connection *connection)
 {
     const cen_mariadb_options *o = &connection->server->options;
-    ceni_mariadb_work_init(work, connection, o->test_timeout_ns, "the connection could not be tested");
+    ceni_mariadb_work_init(work, connection, o->test_timeout_ns, "connection test failed");
     ceni_mariadb_work_add(work, o->role == CEN_MARIADB_ANY ? CENI_MARIADB_PING : CENI_MARIADB_ROLE);
 }
 
 void ceni_mariadb_plan_reset(ceni_mariadb_work *work, ceni_mariadb_connection *connection)
 {
     const cen_mariadb_options *o = &connection->server->options;
-    ceni_mariadb_work_init(work, connection, o->reset_timeout_ns, "the connection could not be reset");
+    ceni_mariadb_work_init(work, connection, o->reset_timeout_ns, "connection reset failed");
     if (connection->dirt == CENI_MARIADB_TRANSACTION && o->reset != CEN_MARIADB_RESET_ALL) {
         ceni_mariadb_work_add(work, CENI_MARIADB_ROLLBACK);
         return;
     }
     ceni_mariadb_work_add(work, CENI_MARIADB_RESET);
-    /* a reset of the server's leaves it, and whether it is on nobody tells */
+    /* a reset by the server keeps this option, and its state cannot be read */
     ceni_mariadb_work_add(work, CENI_MARIADB_SINGLE);
     ceni_mariadb_work_add(work, CENI_MARIADB_DATABASE);
     furnish(work);
@@ -78,8 +80,7 @@ void ceni_mariadb_plan_reset(ceni_mariadb_work *work, ceni_mariadb_connection *c
 
 void ceni_mariadb_plan_close(ceni_mariadb_work *work, ceni_mariadb_connection *connection)
 {
-    ceni_mariadb_work_init(work, connection, connection->server->options.reset_timeout_ns,
-                           "the connection could not be closed");
+    ceni_mariadb_work_init(work, connection, connection->server->options.reset_timeout_ns, "connection close failed");
     ceni_mariadb_work_add(work, CENI_MARIADB_QUIT);
 }
 
@@ -146,7 +147,7 @@ static int go_on(ceni_mariadb_work *work, int events)
     }
 }
 
-/* ---- What a step has brought ----------------------------------------------------------------- */
+/* ---- Results of a step ----------------------------------------------------------------------- */
 
 static void failed(ceni_mariadb_work *work)
 {
@@ -154,20 +155,20 @@ static void failed(ceni_mariadb_work *work)
     bool is_setup = work->plan[work->at] == CENI_MARIADB_SETUP;
     char what[160];
     unsigned number = mysql_errno(&work->connection->mysql);
-    bool is_answered = number && number < CR_MIN_ERROR; /* by the server itself: that says more */
+    bool is_answered = number && number < CR_MIN_ERROR; /* an error from the server, which says more */
     if (!work->is_hurried || is_answered) {
         work->status = ceni_mariadb_say_mysql(&work->error, server, &work->connection->mysql,
-                                              is_setup ? "the setup failed" : work->doing);
+                                              is_setup ? "setup failed" : work->doing);
         return;
     }
     if (work->given_up != CEN_OK) {
-        const char *why = work->given_up == CEN_INTERRUPTED ? "it was given up"
-                          : work->given_up == CEN_CLOSED    ? "the process exits"
-                                                            : "its socket cannot be watched";
+        const char *why = work->given_up == CEN_INTERRUPTED ? "call cancelled"
+                          : work->given_up == CEN_CLOSED    ? "process is exiting"
+                                                            : "cannot watch the socket";
         work->status = ceni_mariadb_say(&work->error, server, work->given_up, 0, work->doing, why);
         return;
     }
-    snprintf(what, sizeof what, "%s: no answer within %lld ms", work->doing, (long long)(work->timeout_ns / 1000000));
+    snprintf(what, sizeof what, "%s: no reply within %lld ms", work->doing, (long long)(work->timeout_ns / 1000000));
     work->status = ceni_mariadb_say(&work->error, server, CEN_TIMEOUT, 0, what, NULL);
 }
 
@@ -184,11 +185,11 @@ static void judge_role(ceni_mariadb_work *work, const char *read_only)
     if (is_writable == (server->options.role == CEN_MARIADB_PRIMARY)) return;
     work->status = ceni_mariadb_say(
         &work->error, server, CEN_DRIVER, 0,
-        is_writable ? "it is not read-only, and so no replica" : "it is read-only, and so not the primary", NULL);
+        is_writable ? "server is not a replica (not read-only)" : "server is not a primary (read-only)", NULL);
 }
 
-/* The session that has the number is the one that is meant: it comes from the same port. Another, of a server that was started
- * anew, say, or behind a proxy, is left alone. */
+/* Check that the session with the id is the intended one, by its port. A session of a restarted server, or behind a
+ * proxy, is left alone. */
 static void judge_victim(ceni_mariadb_work *work, const char *host)
 {
     const char *colon = host ? strrchr(host, ':') : NULL;
@@ -196,7 +197,7 @@ static void judge_victim(ceni_mariadb_work *work, const char *host)
         host && (work->victim->local_port ? colon && number_in(colon + 1) == work->victim->local_port : !colon);
     if (!is_same)
         work->status =
-            ceni_mariadb_say(&work->error, work->connection->server, CEN_ABSENT, 0, "it has no such session", NULL);
+            ceni_mariadb_say(&work->error, work->connection->server, CEN_ABSENT, 0, "session not found", NULL);
 }
 
 static void judge_result(ceni_mariadb_work *work)
@@ -218,7 +219,7 @@ static bool is_statement(ceni_mariadb_step step)
     return step >= CENI_MARIADB_TRACK;
 }
 
-/* A call has ended: false if the work has, too. */
+/* A call has ended. Returns false if the work has ended, too. */
 static bool next(ceni_mariadb_work *work)
 {
     MYSQL *mysql = &work->connection->mysql;
@@ -233,10 +234,11 @@ static bool next(ceni_mariadb_work *work)
         work->reads = true;
         return true;
     }
-    /* A server that has no such variable tells of nothing, and may be used all the same. */
+    /* A server without this variable reports no changes, and is usable all the same. */
     if (!is_good && step == CENI_MARIADB_TRACK && mysql_errno(mysql) == ER_UNKNOWN_SYSTEM_VARIABLE) is_good = true;
     if (!is_good && step == CENI_MARIADB_SINGLE && mysql_errno(mysql) == ER_UNKNOWN_COM_ERROR)
-        is_good = true; /* so could nobody */
+        /* such a server cannot have it switched on either */
+        is_good = true;
     if (!is_good) failed(work);
     if (is_good && step == CENI_MARIADB_CONNECT)
         work->status = ceni_mariadb_connection_note(work->connection, &work->error);
@@ -245,7 +247,7 @@ static bool next(ceni_mariadb_work *work)
     return work->status == CEN_OK && work->plan[++work->at] != CENI_MARIADB_END;
 }
 
-/* As it is now is how the session shall be when it comes back. */
+/* Store the current state of the session as the one to compare with when it is given back. */
 static void settle(ceni_mariadb_work *work)
 {
     ceni_mariadb_connection *connection = work->connection;
@@ -253,7 +255,7 @@ static void settle(ceni_mariadb_work *work)
     connection->autocommit = (connection->mysql.server_status & SERVER_STATUS_AUTOCOMMIT) != 0;
     connection->changed = false;
     if (connection->dirt & CENI_MARIADB_TRANSACTION)
-        work->error = (cen_error){.status = CEN_OK, .text = "transaction left open"}; /* the pool says by whom */
+        work->error = (cen_error){.status = CEN_OK, .text = "transaction left open"}; /* the pool adds the holder */
     connection->dirt = 0;
 }
 
@@ -272,9 +274,9 @@ int ceni_mariadb_work_on(ceni_mariadb_work *work, int events)
 
 /* ---- On this thread --------------------------------------------------------------------------- */
 
-enum { LOOK_MS = 20 }; /* how often somebody who may be cancelled looks */
+enum { LOOK_MS = 20 }; /* how often a wait checks for a cancel */
 
-/* What has come, or 0: nothing yet. */
+/* Return what has occurred; 0: nothing yet. */
 static int wait_for(ceni_mariadb_work *work, int wait, int64_t since, bool looks)
 {
     MYSQL *mysql = &work->connection->mysql;
@@ -284,7 +286,7 @@ static int wait_for(ceni_mariadb_work *work, int wait, int64_t since, bool looks
     if (wait & MYSQL_WAIT_WRITE) socket->events |= POLLOUT;
     if (wait & MYSQL_WAIT_EXCEPT) socket->events |= POLLPRI;
     int64_t due = work->due, now = cen_clock(), theirs = INT64_MAX;
-    if (now >= due) return work->is_hurried = true, MYSQL_WAIT_TIMEOUT; /* however much still comes, bit by bit */
+    if (now >= due) return work->is_hurried = true, MYSQL_WAIT_TIMEOUT; /* even if bytes keep arriving slowly */
     if (wait & MYSQL_WAIT_TIMEOUT) theirs = since + (int64_t)mysql_get_timeout_value_ms(mysql) * 1000000;
     int64_t left = (due < theirs ? due : theirs) - now;
     int ms = left <= 0 ? 0 : left / 1000000 >= 3600000 ? 3600000 : (int)(left / 1000000) + 1;
@@ -329,7 +331,7 @@ ceni_mariadb_connection *ceni_mariadb_opened(ceni_mariadb_work *work)
         ceni_mariadb_capacity_tell(server, &work->capacity);
         server->options.on_capacity(server->options.argument, &work->capacity);
     } else if (work->status != CEN_OK && server->options.on_capacity) {
-        for (int i = 0; work->plan[i]; i++) /* the next tells it */
+        for (int i = 0; work->plan[i]; i++) /* the next open makes the report */
             if (work->plan[i] == CENI_MARIADB_LIMIT) atomic_flag_clear(&server->told_capacity);
     }
     if (work->status == CEN_OK) return connection;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Addresses: from what the program wrote to where that is, and back.
+ * Parse the addresses that the program gives, resolve them, and format endpoints.
  *
  * Tested by tests/unit/net/address_test.c.
  */
@@ -24,7 +24,7 @@ static cen_status refuse(cen_error *error, const char *who, const char *text, co
                           why);
 }
 
-/* Digits only: what getaddrinfo takes besides, service names, depends on the machine's files. */
+/* Digits only. Service names, which getaddrinfo also accepts, depend on the machine's files. */
 static bool is_port(const char *text, bool listens)
 {
     long port = 0;
@@ -40,9 +40,9 @@ static bool is_port(const char *text, bool listens)
 static cen_status parse_path(ceni_address *address, const char *path, const char *who, cen_error *error)
 {
     size_t length = strlen(path);
-    if (length == 0) return refuse(error, who, address->text, "there is no path after unix:");
+    if (length == 0) return refuse(error, who, address->text, "no path after unix:");
     if (length >= sizeof((struct sockaddr_un *)0)->sun_path)
-        return refuse(error, who, address->text, "the path is longer than a socket's may be");
+        return refuse(error, who, address->text, "path too long for a socket");
     address->is_path = true;
     memcpy(address->host, path, length + 1);
     return CEN_OK;
@@ -53,26 +53,26 @@ cen_status ceni_address_parse(ceni_address *address, const char *text, bool list
     static const char unix_prefix[] = "unix:";
     *address = (ceni_address){.is_path = false};
     if (!text) return ceni_error_set(error, CEN_INVALID, 0, "%s: options.address is NULL", who);
-    if (strlen(text) >= sizeof address->text) return refuse(error, who, text, "it is too long");
+    if (strlen(text) >= sizeof address->text) return refuse(error, who, text, "address too long");
     memcpy(address->text, text, strlen(text) + 1);
     if (strncmp(text, unix_prefix, sizeof unix_prefix - 1) == 0)
         return parse_path(address, text + sizeof unix_prefix - 1, who, error);
     const char *colon = strrchr(text, ':'), *host = text;
-    if (!colon) return refuse(error, who, text, "there is no port; write host:port, [v6]:port or unix:/path");
+    if (!colon) return refuse(error, who, text, "no port; write host:port, [v6]:port or unix:/path");
     size_t length = (size_t)(colon - host);
     bool bracketed = length >= 2 && host[0] == '[' && host[length - 1] == ']';
     if (bracketed) host++, length -= 2;
     if (!bracketed && memchr(host, ':', length))
-        return refuse(error, who, text, "an IPv6 address goes into brackets: [::1]:80");
-    if (length == 0) return refuse(error, who, text, "there is no host");
-    if (length >= sizeof address->host) return refuse(error, who, text, "the host's name is too long");
-    if (!is_port(colon + 1, listens)) return refuse(error, who, text, "the port is no number from 1 to 65535");
+        return refuse(error, who, text, "an IPv6 address needs brackets, as in [::1]:80");
+    if (length == 0) return refuse(error, who, text, "no host");
+    if (length >= sizeof address->host) return refuse(error, who, text, "host name too long");
+    if (!is_port(colon + 1, listens)) return refuse(error, who, text, "the port must be a number from 1 to 65535");
     memcpy(address->host, host, length);
     memcpy(address->port, colon + 1, strlen(colon + 1) + 1);
     return CEN_OK;
 }
 
-/* ---- Where it is ------------------------------------------------------------------------------ */
+/* ---- Endpoints of an address ------------------------------------------------------------------ */
 
 static void path_endpoint(const ceni_address *address, ceni_endpoints *out)
 {
@@ -109,13 +109,16 @@ cen_status ceni_address_resolve(const ceni_address *address, bool numeric, ceni_
     int code = errno;
     ceni_cancel_release(held);
     if (numeric && result == EAI_NONAME) return CEN_ABSENT;
-    if (result != 0)
-        return ceni_error_set(error, CEN_SYSTEM, result == EAI_SYSTEM ? code : 0, "%s: the host was not found: %s",
-                              address->text,
-                              result == EAI_SYSTEM ? ceni_errno_text(code, cause) : gai_strerror(result));
+    if (result != 0) {
+        ceni_error_set(error, CEN_SYSTEM, result == EAI_SYSTEM ? code : 0, "cannot look up %s: %s", address->text,
+                       result == EAI_SYSTEM ? ceni_errno_text(code, cause) : gai_strerror(result));
+        return ceni_error_because(error, CEN_CAUSE_LOOKUP_FAILED, CEN_SYSTEM);
+    }
     copy_endpoints(found, out);
     freeaddrinfo(found);
-    return out->count ? CEN_OK : ceni_error_set(error, CEN_SYSTEM, 0, "%s: the host has no address", address->text);
+    if (out->count) return CEN_OK;
+    ceni_error_set(error, CEN_SYSTEM, 0, "cannot look up %s: no address", address->text);
+    return ceni_error_because(error, CEN_CAUSE_LOOKUP_FAILED, CEN_SYSTEM);
 }
 
 void ceni_endpoint_show(const ceni_endpoint *endpoint, char text[CENI_ADDRESS_TEXT])

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One client of a server: its requests come in on the loop's thread, its answers
- * go out on whichever thread gives them.
+ * One client of a server. Requests arrive on the loop's thread; replies leave on the thread that sends them.
  *
- *     loop:  receive ▶ decode ▶ handler, for each frame ▶ send what was answered meanwhile, together
- *     reply: encode ▶ [frames] ▶ send at once, unless the loop is at it, or the socket takes no more
+ *     loop:  receive ▶ decode ▶ handler, for each frame ▶ send the replies made meanwhile, together
+ *     reply: encode ▶ [frames] ▶ send at once, unless the loop is about to, or the socket takes no more
  *
  * Invariants
- *  C1 Handle, input, and the list it is in are the loop's thread's.
- *  C2 Frames are sent in their order, under the mutex, by a call that never waits.
- *     Everything in `frames` is sent by the replier, or, if `corked`, by the loop
- *     when it has handled what it read, or, if `stuck`, by the loop when the socket
- *     takes more.
- *  C3 The descriptor is closed after `dead` was set, under the mutex; it is used under
- *     the mutex, after a look at `dead`, or by the loop's thread.
- *  C4 Nobody posts `attend` after `dead` was set; so once the loop has taken it back
- *     it never runs again, and the client needs the loop no more.
- *  C5 The memory goes with the last hand: the loop's, until its handle is closed, or that
- *     of a call.
- *  C6 `handed` - `over` calls are the handler's. The loop that finds as many as may be sets `crowded` under the
- *     mutex; whoever ends a call after that, under the mutex, takes it back and has the loop look again.
+ *  C1 Only the loop's thread touches the handle, the input, and the list that the client is in.
+ *  C2 Frames are sent in order, under the mutex, by a call that never waits. Everything in `frames` is sent by the
+ *     thread that replies; or, if `corked`, by the loop when it has handled what it read; or, if `stuck`, by the loop
+ *     when the socket takes more.
+ *  C3 The descriptor is closed after `dead` was set under the mutex. It is used by the loop's thread, or under the
+ *     mutex after a check of `dead`.
+ *  C4 No thread posts `attend` after `dead` was set. So once the loop has removed it, it never runs again, and the
+ *     client does not need the loop any longer.
+ *  C5 The memory is freed with the last reference: the loop's, which ends when its handle is closed, or that of a call.
+ *  C6 The handler has `handed` - `over` calls. When that is the limit, the loop sets `crowded` under the mutex. The
+ *     thread that ends a call after that clears it, under the mutex, and posts `attend` to the loop.
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
- * [C1] drop | subtract of hands | seq_cst | itself | all that was done with the client | it is freed under somebody's last write
+ * [C1] drop | subtract of hands | seq_cst | itself | all that was done with the client | it is freed under another thread's last write
  * All else is ordered by the mutex.
  *
  * Tested by tests/unit/net/server_test.c, tests/stress/mux_stress.c.
@@ -39,16 +36,16 @@
 
 enum { PARTS = 64, CAUSE = 160 };
 
-/* One answer, encoded. */
+/* One encoded reply. */
 typedef struct frame {
     struct frame *next;
     size_t size, sent;
-    size_t room; /* as it was allocated */
+    size_t room; /* size of the allocation */
     unsigned char bytes[];
 } frame;
 
 struct ceni_client {
-    /* fixed before it is known */
+    /* fixed before it is shared */
     cen_mux_server *server;
     uint64_t number;
     int fd;
@@ -60,26 +57,27 @@ struct ceni_client {
     /* under the mutex, of rank CONNECTION */
     ceni_mutex mutex;
     frame *first, **last;
-    size_t output; /* bytes in the frames that have not been sent */
-    bool dead;     /* nothing goes out any more */
-    bool corked;   /* the loop is handling what it read, and will send */
-    bool stuck;    /* the socket takes no more; the loop waits until it does */
-    uint64_t over; /* calls that were answered or dropped */
-    bool crowded;  /* the handler has as many as may be; the loop waits until one is over */
+    size_t output; /* unsent bytes in the frames */
+    bool dead;     /* nothing more is sent */
+    bool corked;   /* the loop handles what it read, and will send afterwards */
+    bool stuck;    /* the socket's buffer is full; the loop waits for it */
+    uint64_t over; /* calls that were replied to or dropped */
+    bool crowded;  /* the handler has max_calls calls; the loop waits until one is over */
 
     /* the loop's thread alone */
     uv_poll_t poll;
     ceni_input input;
-    ceni_list link; /* in the server's list */
+    ceni_list link; /* in the server's list of clients */
     int watched;
     bool is_cut;
-    bool held; /* requests were read that are handled when the socket takes more of its answers, or a call is over */
-    uint64_t handed; /* calls, to the handler */
+    /* requests were read and wait: until the socket takes more replies, or until a call is over */
+    bool held;
+    uint64_t handed; /* calls given to the handler */
     char cause[CAUSE];
 };
 
 typedef struct call {
-    cen_mux_call seen; /* first, so that one is the other */
+    cen_mux_call seen; /* first member, so that a pointer to one is a pointer to the other */
     ceni_client *client;
     size_t room;
     unsigned char bytes[];
@@ -112,9 +110,9 @@ static void drop(ceni_client *client)
     ceni_server_drop(server);
 }
 
-/* ---- What goes out --------------------------------------------------------------------------------- */
+/* ---- Output ---------------------------------------------------------------------------------------- */
 
-/* So many bytes went: the frames that are done are put at the end of *spent. */
+/* Count sent bytes. Frames that were sent completely are appended to *spent. */
 static void advance_locked(ceni_client *client, size_t count, frame ***spent)
 {
     client->output -= count;
@@ -134,7 +132,7 @@ static void advance_locked(ceni_client *client, size_t count, frame ***spent)
     }
 }
 
-/* Sends what goes without waiting. The frames that went are the caller's to free when it has let go of the mutex. */
+/* Send what the socket takes without waiting. The caller frees the returned frames after it has unlocked the mutex. */
 static frame *flush_locked(ceni_client *client)
 {
     frame *gone = NULL, **spent = &gone;
@@ -181,7 +179,7 @@ static void closed(uv_handle_t *handle)
     ceni_sub_relaxed(&server->client_count, 1u); /* a number; carries nothing */
     ceni_rank_expect_none("`client` of a server");
     if (server->client) server->client(server->argument, client->number, client->cause);
-    ceni_add_relaxed(&server->hands, 1u); /* so that it is there below; carries nothing */
+    ceni_add_relaxed(&server->hands, 1u); /* keeps the server alive for the calls below; carries nothing */
     drop(client);
     ceni_server_handle_closed(server);
     ceni_server_drop(server);
@@ -195,7 +193,7 @@ static void cut(ceni_client *client, const char *cause)
     if (!client->dead) snprintf(client->cause, sizeof client->cause, "%s", cause);
     client->dead = true;
     client_unlock(client);
-    /* A forked child may have a copy of the descriptor: the other side is to hear of it all the same. */
+    /* A forked child may have a copy of the descriptor. The shutdown reaches the peer all the same. */
     ceni_socket_shut(client->fd);
     ceni_list_remove(&client->link);
     uv_close((uv_handle_t *)&client->poll, closed);
@@ -214,7 +212,7 @@ size_t ceni_clients_cut(cen_mux_server *server, uint64_t number, const char *cau
     return found;
 }
 
-/* ---- What comes in --------------------------------------------------------------------------------- */
+/* ---- Input ----------------------------------------------------------------------------------------- */
 
 static bool hand_over(ceni_client *client, const cen_decoding *asked)
 {
@@ -227,7 +225,7 @@ static bool hand_over(ceni_client *client, const cen_decoding *asked)
     if (asked->size) memcpy(made->bytes, asked->payload, asked->size);
     made->seen =
         (cen_mux_call){.payload = made->bytes, .payload_size = asked->size, .id = asked->id, .client = client->number};
-    ceni_add_relaxed(&client->hands, 1u); /* the loop's own hand keeps it meanwhile; carries nothing */
+    ceni_add_relaxed(&client->hands, 1u); /* the loop's own reference keeps it alive meanwhile; carries nothing */
     client->handed++;
     ceni_served(server, CENI_SERVED_CALLS, 1);
     ceni_rank_expect_none("the handler of a server");
@@ -235,8 +233,8 @@ static bool hand_over(ceni_client *client, const cen_decoding *asked)
     return true;
 }
 
-/* Whether it has too many answers to fetch, after all was sent that goes: small requests may have large ones; or the handler has
- * too many of its calls. */
+/* Return true if the client has too many replies to fetch, after everything was sent that the socket takes (small
+ * requests may have large replies), or if the handler has too many of its calls. */
 static bool is_full(ceni_client *client)
 {
     client_lock(client);
@@ -250,7 +248,7 @@ static bool is_full(ceni_client *client)
     return full;
 }
 
-/* The handler may end the client, or the server: then nothing more of what was read is handled. */
+/* The handler may cut the client or stop the server. Then the rest of the input is not handled. */
 static void handle_frames(ceni_client *client)
 {
     cen_decoding asked;
@@ -267,12 +265,12 @@ static void handle_frames(ceni_client *client)
             ceni_served(client->server, CENI_SERVED_BROKEN, 1);
             cut(client, error.text);
         } else if (!hand_over(client, &asked)) {
-            cut(client, "there was no memory for a request");
+            cut(client, "out of memory");
         }
     }
 }
 
-/* And sends the answers together. */
+/* Handle the frames, then send their replies together. */
 static void handle_together(ceni_client *client)
 {
     client_lock(client);
@@ -287,10 +285,9 @@ static void receive(ceni_client *client)
     char text[CENI_CAUSE_SIZE];
     void *into;
     size_t room;
-    if (ceni_input_room(&client->input, &into, &room) != CEN_OK)
-        return cut(client, "there was no memory for what it sent");
+    if (ceni_input_room(&client->input, &into, &room) != CEN_OK) return cut(client, "out of memory");
     ssize_t got = ceni_socket_receive(client->fd, into, room);
-    if (got == 0) return cut(client, "the client has closed the connection");
+    if (got == 0) return cut(client, "closed by the client");
     if (got < 0) {
         if (errno != EAGAIN && errno != EWOULDBLOCK) cut(client, ceni_errno_text(errno, text));
         return;
@@ -303,20 +300,20 @@ static void receive(ceni_client *client)
 static void ready(uv_poll_t *poll, int status, int events)
 {
     ceni_client *client = poll->data;
-    if (status < 0) { /* libuv stops the handle and says UV_EBADF; the socket knows better */
+    if (status < 0) { /* libuv has stopped the handle and reports UV_EBADF; the socket has the actual error */
         char text[CENI_CAUSE_SIZE];
         int code = ceni_socket_error(client->fd);
-        return cut(client, code ? ceni_errno_text(code, text) : "the connection broke");
+        return cut(client, code ? ceni_errno_text(code, text) : "connection lost");
     }
-    if (events & UV_DISCONNECT) return cut(client, "the client has closed the connection");
+    if (events & UV_DISCONNECT) return cut(client, "closed by the client");
     if (events & UV_WRITABLE) flush_on_loop(client);
     if (client->held) handle_together(client);
     if ((events & UV_READABLE) && !client->held && !client->is_cut) receive(client);
     watch(client);
 }
 
-/* What it waits for: to read, unless too much of what was answered has not been fetched, or too much not answered; to write, if
- * that was not possible. One that is not read is asked whether it is there. */
+/* Choose what to watch. To read: unless too many replies have not been fetched, or too many calls have no reply. To
+ * write: if the socket was full. A client that is not read from is watched for a disconnect. */
 static void watch(ceni_client *client)
 {
     if (client->is_cut) return;
@@ -353,8 +350,8 @@ void ceni_client_begin(cen_mux_server *server, int fd)
     client->fd = fd;
     client->last = &client->first;
     client->poll.data = client;
-    ceni_store_relaxed(&client->hands, 1u);      /* nobody knows it yet; carries nothing */
-    ceni_add_relaxed(&server->hands, 1u);        /* the program's hand keeps it meanwhile; carries nothing */
+    ceni_store_relaxed(&client->hands, 1u);      /* not yet shared; carries nothing */
+    ceni_add_relaxed(&server->hands, 1u);        /* the program's reference keeps it alive meanwhile; carries nothing */
     ceni_add_relaxed(&server->client_count, 1u); /* a number; carries nothing */
     server->handles++;
     ceni_loop_call_init(&client->attend, attend);
@@ -365,9 +362,9 @@ void ceni_client_begin(cen_mux_server *server, int fd)
     watch(client);
 }
 
-/* ---- Answers, on any thread ------------------------------------------------------------------------- */
+/* ---- Replies, on any thread ------------------------------------------------------------------------- */
 
-/* A call of its is over: if that was what the loop waits for, it is told. */
+/* Count a finished call, and wake the loop if it waits for that. */
 static void end_locked(ceni_client *client)
 {
     client->over++;
@@ -399,7 +396,8 @@ static cen_status encode(const call *answered, const void *payload, size_t size,
     return status == CEN_OK || status == CEN_NO_MEMORY ? status : CEN_INVALID;
 }
 
-/* The call is over. Whether its answer is on its way; what has gone, or was not taken, is at the head of *gone. */
+/* End the call. Returns whether its reply is on its way. Frames that were sent, or not accepted, are at the head of
+ * *gone. */
 static cen_status send_frame(ceni_client *client, frame *made, frame **gone)
 {
     client_lock(client);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a connection: close, and free. The invariants are in mux.c.
+ * The end of a connection: close and free. The invariants are in mux.c.
  *
- *     close: refuse ▶ wait until nothing is under way, or the deadline ▶ fail what is left
- *     free:  [leave] ─loop▶ fail ▶ handles closed ▶ gone ▶ nobody inside the exchange ▶ calls taken back ▶ memory
+ *     close: refuse new requests ▶ wait until none is in flight, or the deadline ▶ fail the rest
+ *     free:  [leave] ─loop▶ fail ▶ handles closed ▶ gone ▶ no thread in the exchange ▶ posted calls removed ▶ memory
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
@@ -23,12 +23,13 @@ static const int64_t default_close_ns = INT64_C(5000000000);
 
 static void closed_by_us(const cen_mux *mux, cen_error *cause)
 {
-    ceni_error_set(cause, CEN_CLOSED, 0, "The connection %s was closed by this side.", mux->label);
+    ceni_error_set(cause, CEN_CLOSED, 0, "connection \"%s\": closed by this side", mux->label);
+    cause->cause = CEN_CAUSE_CLOSED;
 }
 
 /* ---- Close --------------------------------------------------------------------------------------- */
 
-/* On the loop's thread: one that is still opening never will be open. */
+/* Fail a connection that is still opening. On the loop's thread. */
 static void give_up(void *argument)
 {
     cen_mux *mux = argument;
@@ -37,8 +38,9 @@ static void give_up(void *argument)
     if (ceni_mux_phase(mux) == CENI_MUX_PHASE_OPENING) ceni_mux_open_fail(mux, &cause);
 }
 
-/* Lets what is under way end, until the deadline; how many requests had to be failed. *cause: of the end, this side's or
- * the other's, whichever came first. The exchange knows: whoever noticed the other's may not have told the connection yet. */
+/* Wait for requests in flight until the deadline, then fail the rest. Returns the number of failed requests. *cause:
+ * the cause of the end, this side's or the peer's, whichever came first. It is read from the exchange, because the
+ * thread that noticed the peer's end may not have told the connection yet. */
 static uint32_t drain(cen_mux *mux, cen_deadline deadline, cen_error *cause)
 {
     cen_future drained;
@@ -53,8 +55,8 @@ static uint32_t drain(cen_mux *mux, cen_deadline deadline, cen_error *cause)
     if (!all) ceni_exchange_look(&mux->exchange, &left);
     closed_by_us(mux, cause);
     ceni_exchange_fail(&mux->exchange, cause);
-    *cause = mux->exchange.cause;                   /* it has one from fail on, at the latest, and keeps it */
-    if (!all) cen_future_wait(&drained, CEN_NEVER); /* nothing is under way any more: it is done, or just being told */
+    *cause = mux->exchange.cause;                   /* set by ceni_exchange_fail at the latest, and then constant */
+    if (!all) cen_future_wait(&drained, CEN_NEVER); /* no request is in flight: it is done or about to be completed */
     return left.in_flight + left.waiting;
 }
 
@@ -65,20 +67,23 @@ static cen_status outcome(const cen_mux *mux, uint32_t failed, const cen_error *
         return CEN_LOST;
     }
     if (failed == 0) return CEN_OK;
-    return ceni_error_set(error, CEN_TIMEOUT, 0,
-                          "cen_mux_close: %u requests on the connection %s had no reply in time.", failed, mux->label);
+    return ceni_error_set(error, CEN_TIMEOUT, 0, "connection \"%s\": close timed out, %u requests without a reply",
+                          mux->label, failed);
 }
 
 cen_status cen_mux_close(cen_mux *mux, cen_deadline deadline, cen_error *error)
 {
-    if (!mux) return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_close: the connection is NULL");
+    if (!mux) return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_close: mux is NULL");
     if (!ceni_fork_is(mux->epoch))
-        return ceni_error_set(error, CEN_FORKED, 0, "cen_mux_close: the connection is the parent's");
+        return ceni_error_set(error, CEN_FORKED, 0, "connection \"%s\": it belongs to the parent process", mux->label);
     ceni_mux_lock(mux);
     bool again = mux->is_closing;
     mux->is_closing = true;
     ceni_mux_unlock(mux);
-    if (again) return ceni_error_set(error, CEN_CLOSED, 0, "cen_mux_close: %s is closed, or being closed.", mux->label);
+    if (again) {
+        ceni_error_set(error, CEN_CLOSED, 0, "connection \"%s\": it has already been closed", mux->label);
+        return ceni_error_because(error, CEN_CAUSE_CLOSED, CEN_CLOSED);
+    }
     if (ceni_mux_phase(mux) == CENI_MUX_PHASE_OPENING) ceni_loop_do(mux->loop, give_up, mux);
     uint32_t failed = 0;
     cen_error cause = {.status = CEN_CLOSED};
@@ -119,14 +124,15 @@ void ceni_mux_leave(ceni_loop_call *leave)
     if (mux->handles == 0) ceni_mux_gone(mux);
 }
 
-/* Waits for threads inside the exchange: all have been told, and are on their way out. */
+/* Wait for the threads inside the exchange. All have their results and are about to leave. */
 static void empty_exchange(cen_mux *mux)
 {
     if (ceni_mux_phase(mux) == CENI_MUX_PHASE_OPEN) ceni_exchange_fini(&mux->exchange);
 }
 
-/* What they may have posted on their way is taken back: nobody is left who could post more. On the loop's thread. One of them
- * may have found the end of the connection just before it was freed, and said so after `leave`: then it is told here. */
+/* Remove the calls that those threads may have posted. No thread is left that could post more. On the loop's thread.
+ * One of those threads may have noticed the end of the connection just before the free and posted `end` after `leave`:
+ * then the end is reported here. */
 static void take_back(void *argument)
 {
     cen_mux *mux = argument;
@@ -134,11 +140,11 @@ static void take_back(void *argument)
     ceni_loop_unpost(mux->loop, &mux->found);
     ceni_loop_unpost(mux->loop, &mux->wake);
     ceni_loop_unpost(mux->loop, &mux->end);
-    ceni_mux_watch_end(&mux->end); /* if one of them was the first to notice the end: it is told now, or never */
+    ceni_mux_watch_end(&mux->end); /* the last chance to report the end */
 }
 
-/* One of those threads may be in a `done` of the program's that needs the loop: so the loop waits for it only if there is
- * no other thread that could. */
+/* One of the threads inside the exchange may be in a `done` callback that needs the loop. So the loop waits for them
+ * only if no other thread can. */
 void ceni_mux_gone(cen_mux *mux)
 {
     if (mux->awaited) {
@@ -169,7 +175,7 @@ void cen_mux_free(cen_mux *mux)
         ceni_loop_post(mux->loop, &mux->leave);
         return;
     }
-    mux->awaited = true; /* the loop's mutex brings it to the loop */
+    mux->awaited = true; /* the loop's mutex makes it visible to the loop */
     ceni_loop_post(mux->loop, &mux->leave);
     while (!ceni_load_acquire(&mux->let_go)) ceni_futex_wait(&mux->let_go, 0, CENI_FOREVER); /* [E2] */
     empty_exchange(mux);

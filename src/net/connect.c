@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening: from endpoints to a socket that is connected. All on the loop's thread.
+ * Opening a connection: from endpoints to a connected socket. Everything here runs on the loop's thread.
  *
  *     begin ──▶ (looked up) ──▶ attempt ──connected──▶ OPEN
  *                                 │ ▲
  *                   refused, late ▼ │ the next endpoint; none: FAILED
  *                               socket is closed
  *
- * Each endpoint has its share of the time that is left, so that one from which nothing
- * comes back does not use up the time of those after it. A Unix server whose queue
- * is full refuses with EAGAIN where TCP would let one wait: it is asked again, every few milliseconds.
+ * Each endpoint gets an equal share of the time that is left, so an endpoint that never responds does not use up the
+ * time of those after it. A Unix server whose queue is full refuses with EAGAIN, where a TCP connect would wait. Such a
+ * connect is retried every 5 ms.
  *
- * A handle of libuv's can be used again only when its close was reported; so an attempt
- * ends in ceni_mux_close_poll, which comes back in ceni_mux_open_next.
+ * A libuv handle can be reused only after its close was reported. So an attempt ends in ceni_mux_close_poll, and
+ * ceni_mux_open_next continues from there.
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
@@ -31,7 +31,8 @@
 
 static const int64_t retry_ns = 5000000;
 
-/* What became of the attempt at the present endpoint. The endpoint is named where the name alone would not say enough. */
+/* Record the error of the attempt at the current endpoint. The text names the endpoint where the address alone does not
+ * identify it. */
 static void note(cen_mux *mux, int code)
 {
     char shown[CENI_ADDRESS_TEXT], cause[CENI_CAUSE_SIZE];
@@ -42,6 +43,11 @@ static void note(cen_mux *mux, int code)
     else
         ceni_error_set(&mux->last, status, code, "cannot connect to %s (%s): %s", mux->address.text, shown,
                        ceni_errno_text(code, cause));
+    bool is_ours =
+        code == EMFILE || code == ENFILE || code == ENOMEM || code == ENOBUFS; /* this process lacks a resource */
+    mux->last.cause = status == CEN_TIMEOUT ? CEN_CAUSE_CONNECT_TIMEOUT
+                      : is_ours             ? CEN_CAUSE_NONE
+                                            : CEN_CAUSE_CONNECT_FAILED;
 }
 
 void ceni_mux_open_fail(cen_mux *mux, const cen_error *cause)
@@ -59,7 +65,7 @@ void ceni_mux_open_fail(cen_mux *mux, const cen_error *cause)
     ceni_store_release(&mux->state, (uint32_t)CENI_MUX_PHASE_FAILED); /* [O1] */
     ceni_mux_tell_end(mux, CEN_EVENT_CONNECT_FAILED, &why);
     ceni_loop_post(mux->loop, &mux->end);
-    ceni_mux_tell(opened, NULL, &why); /* whose `done` may free the connection: nothing of it is touched after this */
+    ceni_mux_tell(opened, NULL, &why); /* its `done` may free the connection: do not touch it after this */
 }
 
 static void connected(cen_mux *mux)
@@ -72,7 +78,7 @@ static void connected(cen_mux *mux)
     if (ceni_exchange_init(&mux->exchange, &mux->settings, &error) != CEN_OK) return ceni_mux_open_fail(mux, &error);
     ceni_store_release(&mux->state, (uint32_t)CENI_MUX_PHASE_OPEN); /* [O1] */
     char text[sizeof mux->label + 32];
-    snprintf(text, sizeof text, "The connection %s is open.", mux->label);
+    snprintf(text, sizeof text, "connection \"%s\": open", mux->label);
     ceni_event_write(
         &(ceni_occurrence){
             .level = CEN_LEVEL_DETAIL, .kind = CEN_EVENT_CONNECTED, .of = &mux->entry, .where = mux->address.text},
@@ -85,7 +91,7 @@ static void connected(cen_mux *mux)
     ceni_mux_tell(opened, mux, NULL); /* as above */
 }
 
-/* When to look again whether it takes too long. */
+/* Set the timer for the end of this attempt or of the whole open, whichever is earlier. */
 static void set_timer(cen_mux *mux)
 {
     ceni_mux_set_timer(mux, mux->attempt_moment < mux->connect_moment ? mux->attempt_moment : mux->connect_moment);
@@ -98,7 +104,7 @@ static int64_t share_of_time(const cen_mux *mux)
     return now + (mux->connect_moment - now) / (int64_t)(mux->endpoints.count - mux->which);
 }
 
-/* True: what becomes of it will be told. False: errno says why it cannot be. */
+/* Start an attempt. Returns true if its outcome will be reported; false with errno if it could not start. */
 static bool attempt(cen_mux *mux)
 {
     const ceni_endpoint *endpoint = &mux->endpoints.each[mux->which];
@@ -160,10 +166,11 @@ static void fail_late(cen_mux *mux)
 {
     cen_error late;
     bool looks_up = mux->lookup != NULL;
-    ceni_lookup_leave(mux); /* until then `last` is the helper's */
+    ceni_lookup_leave(mux); /* until this call `last` is the helper's */
     bool tried = mux->last.status != CEN_OK && mux->last.code != ETIMEDOUT;
-    ceni_error_set(&late, CEN_TIMEOUT, tried ? mux->last.code : 0, "%s: not connected in time%s%s", mux->address.text,
-                   looks_up ? "; the host's name is still being looked up" : "", tried ? "; before that: " : "");
+    ceni_error_set(&late, CEN_TIMEOUT, tried ? mux->last.code : 0, "cannot connect to %s: timed out%s%s",
+                   mux->address.text, looks_up ? "; name lookup still running" : "", tried ? "; last error: " : "");
+    late.cause = CEN_CAUSE_CONNECT_TIMEOUT;
     size_t length = strlen(late.text);
     if (tried) snprintf(late.text + length, sizeof late.text - length, "%.300s", mux->last.text);
     ceni_mux_open_fail(mux, &late);
@@ -182,12 +189,12 @@ void ceni_mux_open_due(cen_mux *mux)
     ceni_mux_close_poll(mux);
 }
 
-/* ---- The beginning -------------------------------------------------------------------------------- */
+/* ---- Start ---------------------------------------------------------------------------------------- */
 
 void ceni_mux_open_begin(ceni_loop_call *begin)
 {
     cen_mux *mux = CENI_LIST_ENTRY(begin, cen_mux, begin);
-    /* this thread's own; carries nothing */
+    /* only this thread writes it; carries nothing */
     if (mux->leaving || ceni_load_relaxed(&mux->state) != CENI_MUX_PHASE_OPENING) return;
     uv_timer_init(ceni_loop_uv(mux->loop), &mux->timer);
     mux->timer.data = mux;
@@ -204,7 +211,8 @@ void ceni_mux_open_found(ceni_loop_call *found)
 {
     cen_mux *mux = CENI_LIST_ENTRY(found, cen_mux, found);
     ceni_lookup_leave(mux);
-    if (ceni_load_relaxed(&mux->state) != CENI_MUX_PHASE_OPENING) return; /* this thread's own; carries nothing */
+    /* only this thread writes it; carries nothing */
+    if (ceni_load_relaxed(&mux->state) != CENI_MUX_PHASE_OPENING) return;
     if (mux->lookup_status == CEN_OK) ceni_mux_open_next(mux);
     else ceni_mux_open_fail(mux, &mux->last);
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding out where a name is, on a helper of the runtime.
+ * Name lookup on a helper thread of the runtime.
  *
- * The system's resolver blocks for as long as it likes and cannot be called
- * back. So the question has a record of its own, with two hands: the helper's and the
- * connection's. A connection that is given up leaves the record to the helper, and does not wait.
+ * The system's resolver may block for any time and cannot be cancelled. So a lookup has its own record with two
+ * references: the helper's and the connection's. A connection that gives up leaves the record to the helper and does
+ * not wait.
  *
  * Invariants
- *  K1 `mux` is read and cleared under the mutex. While it is not NULL the
- *     connection is there: it clears it, on the loop's thread, before it goes.
- *  K2 The endpoints of the connection are the helper's until it has posted `found`.
+ *  K1 `mux` is read and cleared under the mutex. While it is not NULL the connection exists: the connection clears it,
+ *     on the loop's thread, before it goes away.
+ *  K2 The helper owns the connection's endpoints until it has posted `found`.
  *
- * Everything is ordered by the mutex, and by that of the loop, except
+ * Everything is ordered by this mutex and the loop's mutex, except:
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
- * [K1] drop | subtract of hands | seq_cst | itself | all that was done with the record | it is freed under the other's last touch
+ * [K1] drop | subtract of hands | seq_cst | itself | all that was done with the record | it is freed under the other reference's last access
  *
  * Tested by tests/unit/net/open_test.c.
  */
@@ -33,7 +33,7 @@ struct ceni_lookup {
     _Atomic uint32_t hands;
     /* under the mutex, of rank CONNECTION */
     ceni_mutex mutex;
-    cen_mux *mux; /* NULL: nobody wants it any more */
+    cen_mux *mux; /* NULL: the connection has given up */
 };
 
 static void drop(ceni_lookup *lookup)
@@ -66,11 +66,11 @@ cen_status ceni_lookup_begin(cen_mux *mux, cen_error *error)
 {
     cen_status status = CEN_NO_MEMORY;
     ceni_lookup *lookup = ceni_alloc(mux->allocator, sizeof *lookup, _Alignof(ceni_lookup));
-    if (!lookup) return ceni_error_set(error, status, 0, "there is no memory to look up %s", mux->address.text);
+    if (!lookup) return ceni_error_set(error, status, 0, "cannot look up %s: out of memory", mux->address.text);
     lookup->allocator = mux->allocator;
     lookup->address = mux->address;
     lookup->mux = mux;
-    ceni_store_relaxed(&lookup->hands, 2u); /* nobody knows it yet; carries nothing */
+    ceni_store_relaxed(&lookup->hands, 2u); /* not yet shared; carries nothing */
     ceni_errand_init(&lookup->errand, run);
     if ((status = ceni_runtime_join(mux->runtime, &lookup->runtime)) != CEN_OK) goto undo_memory;
     mux->lookup = lookup;
@@ -82,7 +82,7 @@ undo_join:
     ceni_runtime_leave(lookup->runtime);
 undo_memory:
     ceni_free(mux->allocator, lookup, sizeof *lookup, _Alignof(ceni_lookup));
-    return ceni_error_set(error, status, 0, "nobody can look up %s: %s", mux->address.text, cen_status_text(status));
+    return ceni_error_set(error, status, 0, "cannot look up %s: %s", mux->address.text, cen_status_text(status));
 }
 
 void ceni_lookup_leave(cen_mux *mux)

@@ -1,30 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A libuv loop on a thread of its own, and who uses it.
+ * A libuv loop on its own thread, with a count of its users.
  *
  *     any thread: post ▶ [calls] ─async▶ the loop's thread: run one after the other
  *
- * The process' own is made by the first who joins it, and ends with its last
- * user, as the process' own runtime does. The last user may leave on the loop's
- * own thread: a connection whose handles have just been closed. Then nobody joins the
- * thread, and it gives the memory back itself when it has come out of uv_run.
+ * The process's own loop is created by its first user and ends with its last one, like the process's own runtime. The
+ * last user may leave on the loop's own thread: a connection whose handles have just been closed. Then no thread joins
+ * the loop's thread, and it frees the loop itself after uv_run has returned.
  *
  * Invariants
- *  L1 Handles and the uv_loop_t are touched by the loop's thread alone, except
- *     uv_async_send, and before the thread has begun.
- *  L2 uv_async_send is called under the mutex of the loop. So a call that was
- *     taken, under the same mutex, was posted by a thread that has done with the loop, and
- *     the call may be the one that ends it.
- *  L3 `users`, and process.own, are touched under the lock of `process` only.
- *     process.own has users, and is NULL as soon as there are none.
- *  L4 A loop ends when it has no users, so no handle is open but its own async,
- *     and closing that lets uv_run return.
+ *  L1 Handles and the uv_loop_t are touched by the loop's thread only. Exceptions: uv_async_send, and everything before
+ *     the thread has begun.
+ *  L2 uv_async_send is called under the loop's mutex. A call is taken from the queue under the same mutex. So the
+ *     thread that posted it has finished with the loop, and the call may be the one that ends the loop.
+ *  L3 `users` and process.own are touched under the lock of `process` only. process.own has at least one user, and is
+ *     set to NULL when its last user leaves.
+ *  L4 A loop ends when it has no users. Then its own async is the only open handle, and closing it lets uv_run return.
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
- * [L3] run_awaited | store of over | release | [L4] | all that the call has done | whoever waited for it does not see it
+ * [L3] run_awaited | store of over | release | [L4] | all that the call has done | the thread that waited for the call does not see its effects
  * [L4] ceni_loop_do | load of over | acquire | [L3] | the same | the same
- * All else is ordered by the locks, and by the beginning and the join of the thread.
+ * All else is ordered by the locks, and by the start and the join of the thread.
  *
  * Tested by tests/unit/net/loop_test.c.
  */
@@ -41,12 +38,12 @@ enum { NAME = 16, CALLS_AT_A_TIME = 256 };
 
 struct cen_loop {
     /* fixed before the thread begins */
-    uint64_t epoch; /* of the process that made it */
+    uint64_t epoch; /* of the process that created it */
     const cen_allocator *allocator;
-    bool own; /* it is, or was, the process' */
+    bool own; /* it is, or was, the process's own loop */
     char name[NAME];
-    ceni_thread thread; /* for whoever joins it */
-    /* written by the thread, first of all; any thread */
+    ceni_thread thread; /* for the thread that joins it */
+    /* written by the thread as its first action; any thread reads */
     _Atomic uint64_t thread_id;
     /* under the lock of `process` */
     uint32_t users;
@@ -57,7 +54,7 @@ struct cen_loop {
     uv_loop_t uv;
     uv_async_t async;
     ceni_loop_call stop;
-    bool alone; /* nobody will join the thread */
+    bool alone; /* no thread will join it */
 };
 
 const char *ceni_errno_text(int code, char text[CENI_CAUSE_SIZE])
@@ -69,13 +66,13 @@ const char *ceni_errno_text(int code, char text[CENI_CAUSE_SIZE])
     return text;
 }
 
-/* ---- The process' own, and the users of all --------------------------------------------- */
+/* ---- The process's own loop, and the users of all loops --------------------------------- */
 
 static CENI_STATIC struct {
     ceni_mutex mutex; /* rank LOOPS */
     cen_loop *own;    /* NULL: there is none */
 } process;
-static CENI_STATIC ceni_owned owned; /* a forked child has both anew */
+static CENI_STATIC ceni_owned owned; /* a forked child creates both again */
 
 static void process_lock(void)
 {
@@ -131,7 +128,8 @@ static ceni_loop_call *take_call(cen_loop *loop)
     return link ? CENI_LIST_ENTRY(link, ceni_loop_call, link) : NULL;
 }
 
-/* Calls that post calls do not keep it from its sockets: after some it comes again. */
+/* At most CALLS_AT_A_TIME per pass, so that calls that post calls do not starve the loop's sockets. The async is sent
+ * again for the rest. */
 static void run_calls(uv_async_t *async)
 {
     cen_loop *loop = async->data;
@@ -153,7 +151,7 @@ typedef struct awaited_call {
     _Atomic uint32_t over; /* a futex */
 } awaited_call;
 
-/* The record is on the stack of one who may go on as soon as it is over: the wake uses the address as a name only. */
+/* The record is on the stack of a thread that may go on as soon as `over` is set. The wake only uses its address. */
 static void run_awaited(ceni_loop_call *call)
 {
     awaited_call *record = CENI_LIST_ENTRY(call, awaited_call, call);
@@ -176,7 +174,7 @@ void ceni_loop_do(cen_loop *loop, void (*run)(void *argument), void *argument)
 
 bool ceni_loop_is_inside(const cen_loop *loop)
 {
-    /* Only the thread itself finds its own number there; carries nothing. */
+    /* Only the loop's thread finds its own id there; carries nothing. */
     return ceni_load_relaxed(&((cen_loop *)(uintptr_t)loop)->thread_id) == ceni_thread_id();
 }
 
@@ -185,7 +183,7 @@ uv_loop_t *ceni_loop_uv(cen_loop *loop)
     return &loop->uv;
 }
 
-/* ---- Its life ------------------------------------------------------------------------------- */
+/* ---- Creation and end of a loop ------------------------------------------------------------- */
 
 static void release(cen_loop *loop)
 {
@@ -195,8 +193,10 @@ static void release(cen_loop *loop)
 static void run_loop(void *argument)
 {
     cen_loop *loop = argument;
-    ceni_cancel_hold(); /* for good: nobody has business cancelling it, and what holds it on the way finds it held */
-    ceni_store_relaxed(&loop->thread_id, ceni_thread_id()); /* for this thread to find; carries nothing */
+    /* for good: no thread may cancel it, and code that holds cancellation later finds it held already */
+    ceni_cancel_hold();
+    /* only this thread compares it with its own id; carries nothing */
+    ceni_store_relaxed(&loop->thread_id, ceni_thread_id());
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     uv_loop_close(&loop->uv);
     if (!loop->alone) return;
@@ -205,7 +205,7 @@ static void run_loop(void *argument)
     release(loop);
 }
 
-/* Nobody uses it, and nobody can find it. */
+/* End a loop that has no users and that no thread can find. */
 static void finish(cen_loop *loop)
 {
     if (ceni_loop_is_inside(loop)) {
@@ -223,7 +223,7 @@ static cen_status make(const cen_loop_options *o, cen_loop **out, cen_error *err
     char cause[CENI_CAUSE_SIZE];
     int code = 0;
     cen_loop *loop = ceni_alloc(o->allocator, sizeof *loop, _Alignof(cen_loop));
-    if (!loop) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a loop");
+    if (!loop) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_loop_new: out of memory");
     loop->epoch = ceni_fork_epoch();
     loop->allocator = o->allocator;
     ceni_list_init(&loop->calls);
@@ -243,13 +243,13 @@ undo_uv:
     uv_loop_close(&loop->uv);
 undo_memory:
     release(loop);
-    return ceni_error_set(error, CEN_SYSTEM, code, "the system has no descriptor or thread for a loop: %s",
+    return ceni_error_set(error, CEN_SYSTEM, code, "cen_loop_new: no descriptor or thread for the loop: %s",
                           ceni_errno_text(code, cause));
 }
 
 /* ---- Users ---------------------------------------------------------------------------------- */
 
-/* Counts a user of the process' own; `made` becomes it if there is none. */
+/* Add a user to the process's own loop. If there is none, `made` becomes it. */
 static cen_loop *join_own(cen_loop *made)
 {
     process_lock();
@@ -269,7 +269,7 @@ static cen_status join_or_make_own(cen_loop **out, cen_error *error)
         if (!made) return status;
         made->own = true;
         found = join_own(made);
-        if (found != made) finish(made); /* another was first */
+        if (found != made) finish(made); /* another thread was first */
     }
     *out = found;
     return CEN_OK;
@@ -278,7 +278,8 @@ static cen_status join_or_make_own(cen_loop **out, cen_error *error)
 cen_status ceni_loop_join(cen_loop *loop, cen_loop **out, cen_error *error)
 {
     if (!loop) return join_or_make_own(out, error);
-    if (!ceni_fork_is(loop->epoch)) return ceni_error_set(error, CEN_FORKED, 0, "the loop is the parent's");
+    if (!ceni_fork_is(loop->epoch))
+        return ceni_error_set(error, CEN_FORKED, 0, "the loop belongs to the parent process");
     process_lock();
     loop->users++;
     process_unlock();
@@ -292,9 +293,9 @@ void ceni_loop_leave(cen_loop *loop)
     bool ends = --loop->users == 0 && loop->own;
     if (ends && process.own == loop) process.own = NULL;
     process_unlock();
-    if (!ends) return; /* and whoever frees an explicit one may have done so by now */
+    if (!ends) return; /* an explicit loop may have been freed by now */
     if (ceni_fork_is(loop->epoch)) finish(loop);
-    else release(loop); /* what libuv has of the parent's is left alone */
+    else release(loop); /* memory that libuv allocated in the parent is left alone */
 }
 
 uint32_t cen_loop_users(cen_loop *loop)
@@ -306,7 +307,7 @@ uint32_t cen_loop_users(cen_loop *loop)
     return users;
 }
 
-/* ---- Explicit ones ---------------------------------------------------------------------------- */
+/* ---- Explicit loops --------------------------------------------------------------------------- */
 
 static cen_status refuse(cen_error *error, const char *what)
 {

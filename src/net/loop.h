@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop as the other files of the room see it: users, and calls on its thread.
+ * The internal interface of the event loop: users, and calls on its thread.
  *
- * libuv is not safe for threads, so everything that touches a handle is a call
- * on the loop's thread. A call is part of whatever it is for, whose memory stays
- * until the call has begun; posting one that waits already changes nothing.
+ * libuv is not thread-safe, so everything that touches a handle is a call on the loop's thread. The record of a call is
+ * embedded in the object it works on. Its memory must stay valid until the call has begun. Posting a call that is
+ * already queued changes nothing.
  */
 #ifndef CENI_NET_LOOP_H
 #define CENI_NET_LOOP_H
@@ -22,8 +22,8 @@
 
 typedef struct ceni_loop_call {
     void (*run)(struct ceni_loop_call *call); /* on the loop's thread, no lock held */
-    /* the loop's, under its lock */
-    ceni_list link; /* linked: it waits */
+    /* protected by the loop's lock */
+    ceni_list link; /* linked: the call is queued */
 } ceni_loop_call;
 
 static inline void ceni_loop_call_init(ceni_loop_call *call, void (*run)(ceni_loop_call *call))
@@ -32,35 +32,36 @@ static inline void ceni_loop_call_init(ceni_loop_call *call, void (*run)(ceni_lo
     ceni_list_init(&call->link);
 }
 
-/* Counts a user of the loop, or, for NULL, of the process' own, which is made if
- * there is none. Errors: NO_MEMORY, SYSTEM, FORKED. */
+/* Add a user to the loop. NULL: to the process's own loop, which is created if it does not exist. Errors: NO_MEMORY,
+ * SYSTEM, FORKED. */
 cen_status ceni_loop_join(cen_loop *loop, cen_loop **out, cen_error *error);
 
-/* The user is gone: it has no handle there and posts nothing more. May be called
- * on the loop's own thread. With its last user the process' own loop ends; when
- * this returns its thread has, unless it is the calling one. */
+/* Remove a user that has no handle on the loop and posts nothing more. May be called on the loop's own thread. The
+ * process's own loop ends with its last user: when this function returns, its thread has ended, unless it is the
+ * calling thread. */
 void ceni_loop_leave(cen_loop *loop);
 
-/* Lets the call run on the loop's thread, soon. Only by a user. May be called with a lock held. */
+/* Queue a call for the loop's thread. Only a user of the loop may post. A lock may be held. */
 void ceni_loop_post(cen_loop *loop, ceni_loop_call *call);
 
-/* Has `run` called on the loop's thread, and waits for that; on that thread itself, at once. Only by a user, with no lock held. */
+/* Run `run` on the loop's thread and wait until it has returned. On that thread itself: call it directly. Only a user
+ * of the loop may call this, with no lock held. */
 void ceni_loop_do(cen_loop *loop, void (*run)(void *argument), void *argument);
 
-/* Takes a call back that waits. On the loop's thread only: there it cannot be about to begin. */
+/* Remove a call from the queue. Only on the loop's thread, where the call cannot be about to begin. */
 void ceni_loop_unpost(cen_loop *loop, ceni_loop_call *call);
 
-/* Whether this is the loop's thread. */
+/* Return true on the loop's thread. */
 bool ceni_loop_is_inside(const cen_loop *loop);
 
-/* For its thread alone. */
+/* Only for the loop's thread. */
 uv_loop_t *ceni_loop_uv(cen_loop *loop);
 
-/* ---- What the system said, in words ---------------------------------------------- */
+/* ---- Texts for system errors ----------------------------------------------------- */
 
 enum { CENI_CAUSE_SIZE = 96 };
 
-/* "connection refused (ECONNREFUSED)" for a number of errno's. Returns `text`. */
+/* Write "connection refused (ECONNREFUSED)" for an errno value. Returns `text`. */
 const char *ceni_errno_text(int code, char text[CENI_CAUSE_SIZE]);
 
 #endif

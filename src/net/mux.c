@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection as the program sees it: open, requests, a look; its end is in close.c.
+ * The public calls of a connection: open, requests, stats. Its end is in close.c.
  *
  * Invariants
- *  M1 `state` leaves OPENING once, on the loop's thread. From OPEN on the exchange is
- *     there until free.
- *  M2 A future in `opened` or `ended` is taken out under the mutex by who tells it, or by
- *     its cancel: one of them.
- *  M3 free posts `leave`. When its handles are closed, and then nobody is inside the exchange any more, the loop's
- *     thread takes back whatever else was posted. Then nobody knows of the connection but the one who frees it.
- *  M4 The descriptor is closed last of all: no thread can be using its number.
+ *  M1 `state` leaves OPENING once, on the loop's thread. From OPEN on the exchange exists until free.
+ *  M2 A future in `opened` or `ended` is taken out under the mutex: by the thread that completes it, or by its cancel.
+ *  M3 free posts `leave`. When the handles are closed and no thread is inside the exchange any longer, the loop's
+ *     thread removes all other posted calls. Then only the thread that frees the connection has a reference to it.
+ *  M4 The descriptor is closed last: no thread can be using its number.
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
- * [M1] ceni_mux_phase | load of state | acquire | O1 in connect.c | the exchange | a request finds one that is still being made
+ * [M1] ceni_mux_phase | load of state | acquire | O1 in connect.c | the exchange | a request finds an exchange that is still being created
  *
  * Tested by tests/unit/net/open_test.c, mux_test.c, end_test.c, fork_test.c.
  */
@@ -67,13 +65,20 @@ static cen_status check_options(const cen_mux_options *given, cen_mux_options *o
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_mux_open: options", error);
     if (status != CEN_OK) return status;
-    if (o->max_in_flight > CENI_WIRE_MAX_IN_FLIGHT) return refuse(error, "options.max_in_flight is more than 1048576");
+    if (o->max_in_flight > CENI_WIRE_MAX_IN_FLIGHT)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_open: options.max_in_flight must be at most %d (got %u)",
+                              CENI_WIRE_MAX_IN_FLIGHT, o->max_in_flight);
     if (o->max_waiters < CEN_NONE || o->max_waiters > UINT32_MAX)
-        return refuse(error, "options.max_waiters is neither a number of requests nor CEN_OFF nor CEN_NONE");
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_mux_open: options.max_waiters must be 0 to %u, CEN_OFF or CEN_NONE (got %lld)",
+                              UINT32_MAX, (long long)o->max_waiters);
     if (cen_time_is_tiny(o->keepalive_ns))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_open: options.keepalive_ns " CEN_TIME_IS_TINY,
                               (long long)o->keepalive_ns);
-    if (o->keepalive_ns < CEN_OFF) return refuse(error, "options.keepalive_ns is neither a time nor CEN_OFF");
+    if (o->keepalive_ns < CEN_OFF)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_mux_open: options.keepalive_ns must not be below CEN_OFF (got %lld)",
+                              (long long)o->keepalive_ns);
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
     return CEN_OK;
@@ -98,7 +103,7 @@ static void fill_settings(cen_mux *mux, const cen_mux_options *o)
     };
 }
 
-/* ---- A look at it ----------------------------------------------------------------------------------- */
+/* ---- Stats ------------------------------------------------------------------------------------------ */
 
 static cen_mux_state shown_state(cen_mux *mux)
 {
@@ -178,7 +183,7 @@ static void describe_mux(const void *object, const cen_description_writer *descr
     void *to = description->argument;
     cen_mux_stats now = CEN_SIZED(cen_mux_stats);
     cen_error cause = {.text = ""};
-    (void)most; /* it has no lists: there may be a million requests */
+    (void)most; /* no lists: there may be a million requests */
     if (cen_mux_stats_get(mux, &now) != CEN_OK) return;
     bool ended = cen_mux_error_get(mux, &cause);
     description->text(to, "address", mux->address.text);
@@ -252,7 +257,7 @@ static void fill(cen_mux *mux, const cen_mux_options *o)
     ceni_loop_call_init(&mux->leave, ceni_mux_leave);
 }
 
-/* Makes one that has not begun yet. */
+/* Create a connection and leave it unstarted. */
 static cen_status make(const cen_mux_options *options, cen_mux **out, cen_error *error)
 {
     cen_mux_options known;
@@ -260,15 +265,15 @@ static cen_status make(const cen_mux_options *options, cen_mux **out, cen_error 
     cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     cen_mux *mux = ceni_alloc(o->allocator, sizeof *mux, _Alignof(cen_mux));
-    if (!mux) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_open: there is no memory for it");
+    if (!mux) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_open: out of memory");
     status = ceni_address_parse(&mux->address, o->address, false, "cen_mux_open", error);
     if (status != CEN_OK) goto undo_memory;
     status = ceni_address_resolve(&mux->address, true, &mux->endpoints, error);
-    if (status == CEN_ABSENT) mux->endpoints.count = 0; /* a name: somebody must be asked */
+    if (status == CEN_ABSENT) mux->endpoints.count = 0; /* a name, which needs a lookup */
     else if (status != CEN_OK) goto undo_memory;
     status = ceni_runtime_join(o->runtime, &mux->runtime);
     if (status != CEN_OK) {
-        ceni_error_set(error, status, 0, "cen_mux_open: no runtime: %s", cen_status_text(status));
+        ceni_error_set(error, status, 0, "cen_mux_open: cannot use the runtime: %s", cen_status_text(status));
         goto undo_memory;
     }
     if ((status = ceni_loop_join(o->loop, &mux->loop, error)) != CEN_OK) goto undo_runtime;
@@ -296,7 +301,9 @@ cen_status cen_mux_open_async(const cen_mux_options *o, cen_mux **out, cen_futur
     if (!out) return refuse(error, "out is NULL");
     if (!opened) return refuse(error, "opened is NULL");
     if (!ceni_future_is_fresh(opened))
-        return ceni_error_set(error, CEN_MISUSE, 0, "cen_mux_open_async: the future has been promised, or is done");
+        return ceni_error_set(
+            error, CEN_MISUSE, 0,
+            "cen_mux_open_async: the future has been used before; cen_future_init makes it ready again");
     cen_status status = make(o, out, error);
     if (status == CEN_OK) begin(*out, opened);
     return status;
@@ -325,7 +332,7 @@ cen_status cen_mux_open(const cen_mux_options *o, cen_mux **out, cen_error *erro
     bool inside = ceni_loop_is_inside(mux->loop);
     if (inside) {
         ceni_error_set(&cause, CEN_MISUSE, 0,
-                       "cen_mux_open: the thread of the loop cannot wait for it; use cen_mux_open_async");
+                       "cen_mux_open: must not wait on its loop's thread; use cen_mux_open_async");
     } else {
         begin(mux, &opened);
         ceni_mux_wait(mux, &opened, CENI_FOREVER);
@@ -357,40 +364,43 @@ cen_status cen_mux_watch(cen_mux *mux, cen_future *ended)
 
 /* ---- Requests ------------------------------------------------------------------------------------------- */
 
-/* It could never be opened: then nothing can be asked. */
+/* Return why a connection that failed to open takes no requests. */
 static cen_status say_why(cen_mux *mux, cen_error *error)
 {
     cen_error cause = {.status = CEN_LOST};
     cen_mux_error_get(mux, &cause);
-    return ceni_error_set(error, cause.status == CEN_CLOSED ? CEN_CLOSED : CEN_LOST, cause.code, "%s", cause.text);
+    cen_status status = cause.status == CEN_CLOSED ? CEN_CLOSED : CEN_LOST;
+    return ceni_error_because(error, cause.cause, ceni_error_set(error, status, cause.code, "%s", cause.text));
 }
 
-/* There is an exchange, which says the rest. */
+/* Return true if the connection has an exchange. The exchange reports all further errors. */
 static inline bool is_open(cen_mux *mux)
 {
     return mux && ceni_fork_is(mux->epoch) && ceni_mux_phase(mux) == CENI_MUX_PHASE_OPEN;
 }
 
-/* OK: it is open. */
+/* Return OK if the connection is open, else why it is not. */
 static cen_status refused(cen_mux *mux, cen_error *error)
 {
-    if (!mux) return ceni_error_set(error, CEN_INVALID, 0, "There is no connection.");
-    if (!ceni_fork_is(mux->epoch)) return ceni_error_set(error, CEN_FORKED, 0, "The connection is the parent's.");
+    if (!mux) return ceni_error_set(error, CEN_INVALID, 0, "mux is NULL");
+    if (!ceni_fork_is(mux->epoch))
+        return ceni_error_set(error, CEN_FORKED, 0, "connection \"%s\": it belongs to the parent process", mux->label);
     uint32_t state = ceni_mux_phase(mux);
     if (state == CENI_MUX_PHASE_OPEN) return CEN_OK;
     if (state == CENI_MUX_PHASE_OPENING)
-        return ceni_error_set(error, CEN_MISUSE, 0, "The connection %s is not open yet.", mux->label);
+        return ceni_error_set(error, CEN_MISUSE, 0, "connection \"%s\": not open yet", mux->label);
     return say_why(mux, error);
 }
 
-/* The loop's thread would wait for what it is itself to read. */
+/* Not on the loop's thread: it would wait for a reply that it has to read itself. */
 cen_status cen_mux_request(cen_mux *mux, cen_request *request, cen_error *error)
 {
     cen_status status = refused(mux, error);
     if (status != CEN_OK) return status;
     if (ceni_loop_is_inside(mux->loop))
-        return ceni_error_set(error, CEN_MISUSE, 0,
-                              "the thread of the loop cannot wait for a reply: use cen_mux_request_async there");
+        return ceni_error_set(
+            error, CEN_MISUSE, 0,
+            "connection \"%s\": a request must not wait on its loop's thread; use cen_mux_request_async", mux->label);
     return ceni_exchange_request(&mux->exchange, request, error);
 }
 

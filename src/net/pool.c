@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A routing pool: its options, the tree, and its life. pool.h says who does the rest.
+ * A routing pool: options, supervision tree, creation and end. pool.h lists the other files.
  *
  *     new:   router ▶ tree: registry, connections, each begins to connect ▶ wait for one that is up, if one is needed
- *     close: the router refuses, and waits for what is in flight ▶ the tree is stopped: connections, registry
- *     free:  close ▶ supervisors ▶ router, whose last members go ▶ the jobs that free connections ▶ memory
+ *     close: the router refuses, and waits for requests in flight ▶ the tree is stopped: connections, registry
+ *     free:  close ▶ supervisors ▶ router, with its last members ▶ the jobs that free connections ▶ memory
  *
  * Order table
  * tag  site  | operation          | order   | pairs with | carries | breaks if weakened
@@ -26,11 +26,11 @@ enum { DEFAULT_CONNECTIONS = 8, DEFAULT_REROUTES = 2, NUMBERED = 24 };
 static const int64_t default_drain_ns = INT64_C(5000000000), default_close_ns = INT64_C(5000000000);
 static const int64_t default_request_ns = INT64_C(30000000000);
 
-/* ---- Told and waited for ----------------------------------------------------------------------------- */
+/* ---- Changes and events ------------------------------------------------------------------------------ */
 
 void ceni_mux_pool_turn_locked(cen_mux_pool *pool)
 {
-    ceni_add_relaxed(&pool->turns, 1); /* the futex's; what it tells of is under the lock; carries nothing */
+    ceni_add_relaxed(&pool->turns, 1); /* for the futex; the data is under the lock; carries nothing */
     ceni_futex_wake(&pool->turns, UINT32_MAX);
 }
 
@@ -42,29 +42,31 @@ void ceni_mux_pool_await_locked(cen_mux_pool *pool)
     ceni_mux_pool_lock(pool);
 }
 
-void ceni_mux_pool_tell(cen_mux_pool *pool, cen_event_kind kind, const ceni_mux_connection *line,
+void ceni_mux_pool_tell(cen_mux_pool *pool, cen_event_kind kind, const ceni_mux_connection *connection,
                         const cen_error *error)
 {
     const char *is = kind == CEN_EVENT_CONNECTION_UP       ? "is up"
                      : kind == CEN_EVENT_CONNECTION_DOWN   ? "is down"
-                     : kind == CEN_EVENT_CONNECTION_FAILED ? "could not be made"
+                     : kind == CEN_EVENT_CONNECTION_FAILED ? "failed to open"
                                                            : "gave up";
     char text[CEN_ERROR_TEXT_SIZE];
     ceni_occurrence what = {.kind = kind, .of = &pool->entry};
     what.level = kind == CEN_EVENT_GAVE_UP ? CEN_LEVEL_ERROR : error ? CEN_LEVEL_WARNING : CEN_LEVEL_DETAIL;
-    if (line) {
-        what.part = line->name;
-        what.where = line->address;
+    if (connection) {
+        what.part = connection->name;
+        what.where = connection->address;
     }
     if (error) {
         what.status = error->status;
         what.code = error->code;
         what.cause = error->cause;
     }
-    if (line)
-        snprintf(text, sizeof text, "connection %.60s to %.100s of pool %s %s%s%.200s", line->name, line->address,
-                 pool->name, is, error ? ": " : "", error ? error->text : "");
-    else snprintf(text, sizeof text, "pool %s %s%s%.200s", pool->name, is, error ? ": " : "", error ? error->text : "");
+    if (connection)
+        snprintf(text, sizeof text, "routing pool \"%s\": connection \"%.60s\" to %.100s %s%s%.200s", pool->name,
+                 connection->name, connection->address, is, error ? ": " : "", error ? error->text : "");
+    else
+        snprintf(text, sizeof text, "routing pool \"%s\": %s%s%.200s", pool->name, is, error ? ": " : "",
+                 error ? error->text : "");
     cen_event event;
     ceni_event_fill(&event, &what, text);
     what.time_ns = event.time_ns;
@@ -85,14 +87,16 @@ static cen_status refuse(cen_error *error, const char *what)
 
 static cen_status check_addresses(const cen_mux_pool_options *o, cen_error *error)
 {
-    if (o->address && o->addresses) return refuse(error, "options.address and options.addresses are both set");
-    if (!o->address && (!o->addresses || o->address_count == 0)) return refuse(error, "options has no address");
+    if (o->address && o->addresses) return refuse(error, "options.address and options.addresses must not both be set");
+    if (!o->address && (!o->addresses || o->address_count == 0))
+        return refuse(error, "options.address or options.addresses must be set");
     for (size_t i = 0; o->addresses && i < o->address_count; i++)
-        if (!o->addresses[i]) return refuse(error, "one of options.addresses is NULL");
+        if (!o->addresses[i])
+            return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_pool_new: options.addresses[%zu] is NULL", i);
     return CEN_OK;
 }
 
-/* o->mux is *mux afterwards: the caller's, or defaults. */
+/* Afterwards o->mux points to *mux: the caller's options, or defaults. */
 static cen_status read_options(const cen_mux_pool_options *given, cen_mux_pool_options *o, cen_mux_options *mux,
                                cen_error *error)
 {
@@ -106,22 +110,34 @@ static cen_status read_options(const cen_mux_pool_options *given, cen_mux_pool_o
 
 static cen_status check_options(const cen_mux_pool_options *o, cen_error *error)
 {
-    if (o->connections > CENI_MUX_POOL_MOST) return refuse(error, "options.connections is more than 65536");
-    if ((unsigned)o->at_start > CEN_AT_START_EMPTY) return refuse(error, "options.at_start is no such choice");
+    if (o->connections > CENI_MUX_POOL_MOST)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_mux_pool_new: options.connections must be at most %d (got %u)", CENI_MUX_POOL_MOST,
+                              o->connections);
+    if ((unsigned)o->at_start > CEN_AT_START_EMPTY)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_mux_pool_new: options.at_start is not a cen_at_start (got %d)", (int)o->at_start);
     if (o->reroutes == CEN_OFF)
-        return refuse(error, "options.reroutes is CEN_OFF, and reroutes have a limit; CEN_NONE: never");
-    if (o->reroutes < CEN_NONE) return refuse(error, "options.reroutes is negative, and not CEN_NONE");
+        return refuse(error, "options.reroutes must not be CEN_OFF (unlimited); use CEN_NONE for none");
+    if (o->reroutes < CEN_NONE)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_mux_pool_new: options.reroutes must not be below CEN_NONE (got %lld)",
+                              (long long)o->reroutes);
     const int64_t times[] = {o->backoff_reset_ns, o->window_ns, o->drain_ns};
     static const char *const names[] = {"backoff_reset_ns", "window_ns", "drain_ns"};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (cen_time_is_tiny(times[i]))
             return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_pool_new: options.%s " CEN_TIME_IS_TINY, names[i],
                                   (long long)times[i]);
-    if (o->drain_ns < CEN_NONE) return refuse(error, "options.drain_ns is neither a time nor CEN_OFF nor CEN_NONE");
+    if (o->drain_ns < CEN_NONE)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_mux_pool_new: options.drain_ns must not be below CEN_NONE (got %lld)",
+                              (long long)o->drain_ns);
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
     for (uint32_t i = 0, count = o->connections ? o->connections : DEFAULT_CONNECTIONS; o->names && i < count; i++)
-        if (!o->names[i]) return refuse(error, "one of options.names is NULL");
+        if (!o->names[i])
+            return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_pool_new: options.names[%u] is NULL", i);
     return check_addresses(o, error);
 }
 
@@ -130,26 +146,27 @@ static const char *address_at(const cen_mux_pool_options *o, uint32_t i)
     return o->address ? o->address : o->addresses[i % o->address_count];
 }
 
-/* Copies of names and addresses, for each line its own, in one piece of memory. */
+/* Copy the names and addresses of all connections into one allocation. */
 static cen_status make_lines(cen_mux_pool *pool, const cen_mux_pool_options *o)
 {
     size_t size = 0;
     for (uint32_t i = 0; i < pool->count; i++)
         size += strlen(address_at(o, i)) + 1 + (o->names ? strlen(o->names[i]) + 1 : NUMBERED);
-    pool->lines = ceni_alloc(pool->allocator, pool->count * sizeof *pool->lines, _Alignof(ceni_mux_connection));
+    pool->connection_at =
+        ceni_alloc(pool->allocator, pool->count * sizeof *pool->connection_at, _Alignof(ceni_mux_connection));
     pool->texts = ceni_alloc(pool->allocator, size, 1);
     pool->texts_size = size;
-    if (!pool->lines || !pool->texts) return CEN_NO_MEMORY;
+    if (!pool->connection_at || !pool->texts) return CEN_NO_MEMORY;
     char *at = pool->texts;
     for (uint32_t i = 0; i < pool->count; i++) {
-        ceni_mux_connection *line = &pool->lines[i];
+        ceni_mux_connection *connection = &pool->connection_at[i];
         size_t room = o->names ? strlen(o->names[i]) + 1 : NUMBERED, length = strlen(address_at(o, i)) + 1;
-        line->pool = pool;
-        line->name = at;
+        connection->pool = pool;
+        connection->name = at;
         if (o->names) memcpy(at, o->names[i], room);
         else snprintf(at, room, "connection %u", i + 1);
         at += room;
-        line->address = memcpy(at, address_at(o, i), length);
+        connection->address = memcpy(at, address_at(o, i), length);
         at += length;
     }
     return CEN_OK;
@@ -186,7 +203,7 @@ static void fill(cen_mux_pool *pool, const cen_mux_pool_options *o)
 
 /* ---- The tree --------------------------------------------------------------------------------------------- */
 
-/* The connections' supervisor gives up: so does all of the pool. */
+/* The supervisor of the connections has given up, so the whole pool has failed. */
 static void hear_connections(void *argument, const cen_supervisor_event *event)
 {
     cen_mux_pool *pool = argument;
@@ -217,10 +234,11 @@ static cen_status make_connections(cen_mux_pool *pool, const cen_mux_pool_option
 {
     size_t bytes = pool->count * sizeof(cen_child_options);
     cen_child_options *children = ceni_alloc(pool->allocator, bytes, _Alignof(cen_child_options));
-    if (!children) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_pool_new: there is no memory for it");
+    if (!children) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_pool_new: out of memory");
     for (uint32_t i = 0; i < pool->count; i++)
-        children[i] = CEN_CHILD_OPTIONS(.name = pool->lines[i].name, .argument = &pool->lines[i],
-                                        .start = ceni_waiters_start, .stop = ceni_waiters_stop, .shutdown_ns = CEN_OFF);
+        children[i] = CEN_CHILD_OPTIONS(.name = pool->connection_at[i].name, .argument = &pool->connection_at[i],
+                                        .start = ceni_mux_connection_start, .stop = ceni_mux_connection_stop,
+                                        .shutdown_ns = CEN_OFF);
     cen_supervisor_options options =
         CEN_SUPERVISOR_OPTIONS(.name = "connections", .supervision = CEN_ONE_FOR_ONE, .children = children,
                                .child_count = pool->count, .max_restarts = o->max_restarts ? o->max_restarts : CEN_OFF,
@@ -251,7 +269,7 @@ static cen_status make_root(cen_mux_pool *pool, const cen_mux_pool_options *o, c
     if (status != CEN_OK) return status;
     ceni_mux_pool_lock(pool);
     pool->root = root;
-    bool gave_up = pool->gave_up; /* before it could be told to whom */
+    bool gave_up = pool->gave_up; /* may have happened before the listener was set */
     ceni_mux_pool_unlock(pool);
     if (gave_up) cen_supervisor_request_stop(root);
     return CEN_OK;
@@ -260,15 +278,15 @@ static cen_status make_root(cen_mux_pool *pool, const cen_mux_pool_options *o, c
 static cen_status make_router(cen_mux_pool *pool, const cen_mux_pool_options *o, cen_error *error)
 {
     cen_router_options options =
-        CEN_ROUTER_OPTIONS(.name = pool->name, .strategy = o->strategy, .target = o->target, .max = o->max,
-                           .max_waiters = o->max_waiters, .default_deadline = o->wait_deadline, .runtime = o->runtime,
-                           .allocator = o->allocator);
+        CEN_ROUTER_OPTIONS(.name = pool->name, .strategy = o->strategy, .target_in_flight = o->target_in_flight,
+                           .max_in_flight = o->max_in_flight, .max_waiters = o->max_waiters,
+                           .default_deadline = o->wait_deadline, .runtime = o->runtime, .allocator = o->allocator);
     return cen_router_new(&options, &pool->router, error);
 }
 
 /* ---- New ---------------------------------------------------------------------------------------------------- */
 
-/* Frees what there is of it: nothing is in the tree any more. */
+/* Free whatever was created. The tree is empty. */
 static void release(cen_mux_pool *pool)
 {
     ceni_directory_leave(ceni_directory_process(), &pool->entry);
@@ -282,13 +300,13 @@ static void release(cen_mux_pool *pool)
     cen_loop *loop = pool->loop;
     const cen_allocator *allocator = pool->allocator;
     ceni_free(allocator, pool->texts, pool->texts_size, 1);
-    ceni_free(allocator, pool->lines, pool->count * sizeof *pool->lines, _Alignof(ceni_mux_connection));
+    ceni_free(allocator, pool->connection_at, pool->count * sizeof *pool->connection_at, _Alignof(ceni_mux_connection));
     ceni_free(allocator, pool, sizeof *pool, _Alignof(cen_mux_pool));
     if (loop) ceni_loop_leave(loop);
     if (runtime) ceni_runtime_leave(runtime);
 }
 
-/* Everything but the connections. */
+/* Create everything except the connections. */
 static cen_status prepare(cen_mux_pool *pool, const cen_mux_pool_options *o, cen_error *error)
 {
     pool->allocator = o->allocator;
@@ -296,22 +314,23 @@ static cen_status prepare(cen_mux_pool *pool, const cen_mux_pool_options *o, cen
     cen_status status = ceni_runtime_join(o->runtime, &pool->runtime);
     if (status != CEN_OK) {
         pool->runtime = NULL;
-        return ceni_error_set(error, status, 0, "cen_mux_pool_new: no runtime: %s", cen_status_text(status));
+        return ceni_error_set(error, status, 0, "cen_mux_pool_new: cannot use the runtime: %s",
+                              cen_status_text(status));
     }
     if ((status = ceni_loop_join(o->loop, &pool->loop, error)) != CEN_OK) {
         pool->loop = NULL;
         return status;
     }
     if (ceni_loop_is_inside(pool->loop))
-        return ceni_error_set(error, CEN_MISUSE, 0, "cen_mux_pool_new: the loop's own thread cannot wait");
+        return ceni_error_set(error, CEN_MISUSE, 0, "cen_mux_pool_new: must not wait on its loop's thread");
     fill(pool, o);
     status = make_lines(pool, o);
-    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_mux_pool_new: there is no memory for it");
+    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_mux_pool_new: out of memory");
     if ((status = make_router(pool, o, error)) != CEN_OK) return status;
     return make_connections(pool, o, error);
 }
 
-/* Until one connection is up, or each has been tried in vain. */
+/* Wait until one connection is up or each has failed once. */
 static cen_status await_one(cen_mux_pool *pool, cen_error *error)
 {
     ceni_mux_pool_lock(pool);
@@ -344,10 +363,10 @@ cen_status cen_mux_pool_new(const cen_mux_pool_options *options, cen_mux_pool **
     if (cen_read_is_open())
         return ceni_error_set(error, CEN_MISUSE, 0, "cen_mux_pool_new: a thread in a read section must not wait");
     cen_mux_pool *pool = ceni_alloc(o->allocator, sizeof *pool, _Alignof(cen_mux_pool));
-    if (!pool) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_pool_new: there is no memory for it");
+    if (!pool) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_pool_new: out of memory");
     status = prepare(pool, o, error);
     if (status == CEN_OK) {
-        /* Before any connection is: what becomes of it is told with the pool's number. */
+        /* Before any connection starts: events about connections carry the pool's number. */
         ceni_directory_join(ceni_directory_process(), &pool->entry);
         status = make_root(pool, o, error);
     }
@@ -363,7 +382,7 @@ cen_status cen_mux_pool_new(const cen_mux_pool_options *options, cen_mux_pool **
     return CEN_OK;
 }
 
-/* ---- The end ---------------------------------------------------------------------------------------------------- */
+/* ---- Close and free --------------------------------------------------------------------------------------------- */
 
 static bool close_first(cen_mux_pool *pool)
 {
@@ -385,7 +404,7 @@ cen_status cen_mux_pool_close(cen_mux_pool *pool, cen_deadline deadline, cen_mux
         return CEN_INVALID;
     if (ceni_loop_is_inside(pool->loop) || cen_read_is_open())
         return refuse_close(pool, CEN_MISUSE, "a close must not wait on its loop's thread or in a read section", error);
-    if (!close_first(pool)) return refuse_close(pool, CEN_CLOSED, "it has been closed already", error);
+    if (!close_first(pool)) return refuse_close(pool, CEN_CLOSED, "it has already been closed", error);
     cen_status status =
         cen_router_close(pool->router, ceni_deadline_or(deadline, cen_in_ns(default_close_ns)), &routes, error);
     stop_tree(pool);

@@ -3,17 +3,17 @@
  * A connection of a routing pool, from its start to its last use. The states and invariants are in pool.h.
  *
  *     start ▶ open_async ─loop▶ opened ▶ register ▶ (the router follows) member ▶ requests
- *     lost ─loop▶ the owner ends ▶ the member leaves the set ▶ the child's death is told ▶ its supervisor starts it again
+ *     lost ─loop▶ the owner ends ▶ the member leaves the set ▶ the child has ended ▶ its supervisor starts it again
  *     last route done ▶ gone ▶ a job frees the connection
  *
- * A connection is opened and its end is told on the loop's thread, so of one link these never meet; stop comes on
- * any helper at any time.
+ * Both the opening and the end of a connection are reported on the loop's thread, so for one link they never overlap.
+ * stop may run on any helper at any time.
  *
  * Order table
  * tag  site  | operation        | order   | pairs with      | carries                   | breaks if weakened
  * [L1] left  | store of lost    | release | [L2]            | the set without the member | nothing but a count: `stale` would not be exact
  * [L2] left  | add to losses    | acq_rel | A1 in pool_async.c | the same                  | the same
- * [L3] registry starts | store of registry | release | K1 in pool_look.c | the registry | the program looks at one half made
+ * [L3] registry starts | store of registry | release | K1 in pool_look.c | the registry | the program sees a registry that is half created
  *
  * Tested by tests/unit/net/pool_test.c, pool_fault_test.c, tests/stress/mux_pool_stress.c.
  */
@@ -24,20 +24,20 @@
 
 #define LINK_OF(pointer, field) CENI_LIST_ENTRY(pointer, ceni_mux_link, field)
 
-/* ---- Letting go ---------------------------------------------------------------------------------- */
+/* ---- Freeing a link ------------------------------------------------------------------------------ */
 
 static void release(ceni_mux_link *link)
 {
     ceni_free(link->pool->allocator, link, sizeof *link, _Alignof(ceni_mux_link));
 }
 
-/* Nobody uses it any more, and this thread is inside none of its calls. */
+/* Free a link without references. This thread is inside none of its calls. */
 static void let_go(cen_job *job)
 {
     ceni_mux_link *link = LINK_OF(job, job);
     cen_mux_pool *pool = link->pool;
     ceni_mux_pool_lock(pool);
-    ceni_list_remove(&link->in_all); /* before its address can be another's */
+    ceni_list_remove(&link->in_all); /* before its address can be reused */
     ceni_mux_pool_unlock(pool);
     cen_mux_free(link->mux);
     cen_owner_drop(link->owner);
@@ -62,7 +62,7 @@ static void drop(ceni_mux_link *link)
     drop_and_unlock(link);
 }
 
-/* ---- In and out of the set ------------------------------------------------------------------------- */
+/* ---- Joining and leaving the set ------------------------------------------------------------------- */
 
 /* P3 */
 static void leave_set(ceni_mux_link *link)
@@ -107,7 +107,7 @@ static void member_gone(void *link)
     drop(link);
 }
 
-/* No reader of the registry can see it any more. */
+/* No reader of the registry sees the entry any longer. */
 static void entry_gone(void *argument, void *mux)
 {
     drop(link_of_mux(argument, mux));
@@ -117,11 +117,11 @@ static void describe(void *argument, const cen_registered *entry, cen_member_opt
 {
     ceni_mux_link *link = link_of_mux(argument, entry->value);
     member->value = link;
-    member->name = link->line->name;
+    member->name = link->connection->name;
     member->gone = member_gone;
 }
 
-/* From now on requests find it, unless it is over already. */
+/* From here on requests are routed to the link, unless it is over already. */
 static void member_joined(void *argument, void *value)
 {
     cen_mux_pool *pool = argument;
@@ -143,11 +143,11 @@ static void member_left(void *argument, void *value)
     end_membership(value);
 }
 
-/* It cannot be in the set, and nobody would ever use it: it is closed, and will be opened again. */
+/* Close a link that cannot join the set and so would never be used. Its supervisor opens it again. */
 static void refuse_link(ceni_mux_link *link, const cen_error *why)
 {
     ceni_mux_pool_lock(link->pool);
-    link->line->error = *why;
+    link->connection->error = *why;
     ceni_mux_pool_unlock(link->pool);
     cen_mux_close(link->mux, CEN_NOW, NULL);
 }
@@ -160,7 +160,7 @@ static void member_refused(void *argument, const cen_registered *entry, const ce
     drop(link);
 }
 
-/* Whether it is in the set, or will be in a moment. */
+/* Return OK if the link is in the set or will be in a moment. */
 static cen_status enter_set(ceni_mux_link *link, cen_error *error)
 {
     cen_mux_pool *pool = link->pool;
@@ -169,7 +169,7 @@ static cen_status enter_set(ceni_mux_link *link, cen_error *error)
     link->is_member = true;
     ceni_list_push_back(&pool->all, &link->in_all);
     ceni_mux_pool_unlock(pool);
-    /* it was there before this child was started; carries nothing */
+    /* it was created before this child was started; carries nothing */
     cen_registry *registry = ceni_load_relaxed(&pool->registry);
     cen_status status = cen_registry_register(registry, cen_key_text("up"), link->mux, link->owner, NULL, error);
     if (status == CEN_OK) return CEN_OK;
@@ -182,38 +182,38 @@ static cen_status enter_set(ceni_mux_link *link, cen_error *error)
 
 /* ---- On the loop's thread ---------------------------------------------------------------------------- */
 
-/* Takes the line's last lost connection out of the set, if it was left there. */
-static void forget_kept(ceni_mux_connection *line)
+/* Remove the lost link that the connection kept in the set, if there is one. */
+static void forget_kept(ceni_mux_connection *connection)
 {
-    ceni_mux_pool_lock(line->pool);
-    ceni_mux_link *kept = line->kept;
-    line->kept = NULL;
-    ceni_mux_pool_unlock(line->pool);
+    ceni_mux_pool_lock(connection->pool);
+    ceni_mux_link *kept = connection->kept;
+    connection->kept = NULL;
+    ceni_mux_pool_unlock(connection->pool);
     if (!kept) return;
     leave_set(kept);
     drop(kept);
 }
 
-/* It is over: its child is told, and the hand of its life dropped. `why` NULL: it was to end. */
+/* Report the end of a link to its child and drop the reference of its life. `why` NULL: it was stopped. */
 static void finish(ceni_mux_link *link, const cen_error *why)
 {
     cen_mux_pool *pool = link->pool;
-    ceni_mux_connection *line = link->line;
+    ceni_mux_connection *connection = link->connection;
     cen_child child = link->child;
     ceni_mux_pool_lock(pool);
     if (link->state == CENI_LINK_OPEN) pool->up--;
     else pool->connecting--;
     link->state = CENI_LINK_OVER;
-    if (line->link == link) line->link = NULL;
-    if (why) line->error = pool->last = *why;
+    if (connection->link == link) connection->link = NULL;
+    if (why) connection->error = pool->last = *why;
     if (why && link->is_connected) pool->lost++;
     if (why && !link->is_connected) pool->failed_opens++;
-    if (!line->was_tried) pool->tried++;
-    line->was_tried = true;
+    if (!connection->was_tried) pool->tried++;
+    connection->was_tried = true;
     ceni_mux_pool_turn_locked(pool);
     ceni_mux_pool_unlock(pool);
-    if (link->is_told) ceni_mux_pool_tell(pool, CEN_EVENT_CONNECTION_DOWN, line, why);
-    else if (why) ceni_mux_pool_tell(pool, CEN_EVENT_CONNECTION_FAILED, line, why);
+    if (link->is_told) ceni_mux_pool_tell(pool, CEN_EVENT_CONNECTION_DOWN, connection, why);
+    else if (why) ceni_mux_pool_tell(pool, CEN_EVENT_CONNECTION_FAILED, connection, why);
     cen_child_report_ended(child, why);
     drop(link);
 }
@@ -226,21 +226,21 @@ static bool is_stopping(ceni_mux_link *link)
     return stopping;
 }
 
-/* Closed by this side, or lost. */
+/* The connection was closed by this side, or lost. */
 static void ended(cen_future *future)
 {
     ceni_mux_link *link = future->user;
     bool is_lost = future->status != CEN_OK || !is_stopping(link);
-    if (future->status == CEN_OK && is_lost) { /* it could not become a member */
+    if (future->status == CEN_OK && is_lost) { /* closed because it could not become a member */
         ceni_mux_pool_lock(link->pool);
-        link->cause = link->line->error;
+        link->cause = link->connection->error;
         ceni_mux_pool_unlock(link->pool);
     }
     if (is_lost && (link->pool->keep_lost || ceni_planted(mux_pool_forgets_to_leave))) {
         ceni_mux_pool_lock(link->pool);
         note_lost_locked(link);
         link->hands++;
-        link->line->kept = link;
+        link->connection->kept = link;
         ceni_mux_pool_unlock(link->pool);
     } else {
         leave_set(link);
@@ -259,12 +259,12 @@ static void open_link(ceni_mux_link *link)
     link->ended.user = link;
     link->ended.error = &link->cause;
     cen_future_then(&link->ended, ended, cen_inline());
-    /* Its end is told on this thread, and so not before it was asked for. */
+    /* The end is reported on this thread, so it cannot come before cen_mux_watch below. */
     cen_error error;
     cen_status status = enter_set(link, &error);
-    forget_kept(link->line);
+    forget_kept(link->connection);
     link->is_told = status == CEN_OK;
-    if (link->is_told) ceni_mux_pool_tell(pool, CEN_EVENT_CONNECTION_UP, link->line, NULL);
+    if (link->is_told) ceni_mux_pool_tell(pool, CEN_EVENT_CONNECTION_UP, link->connection, NULL);
     else refuse_link(link, &error);
     cen_mux_watch(link->mux, &link->ended);
 }
@@ -283,22 +283,23 @@ static void opened(cen_future *future)
 
 /* ---- The child of a connection ------------------------------------------------------------------------- */
 
-static ceni_mux_link *make_link(ceni_mux_connection *line, cen_child child, cen_error *error)
+static ceni_mux_link *make_link(ceni_mux_connection *connection, cen_child child, cen_error *error)
 {
-    cen_mux_pool *pool = line->pool;
+    cen_mux_pool *pool = connection->pool;
     ceni_mux_link *link = ceni_alloc(pool->allocator, sizeof *link, _Alignof(ceni_mux_link));
     if (!link) {
-        ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for %s of %s", line->name, pool->name);
+        ceni_error_set(error, CEN_NO_MEMORY, 0, "routing pool \"%s\": connection \"%s\": out of memory", pool->name,
+                       connection->name);
         return NULL;
     }
-    cen_owner_options options = CEN_OWNER_OPTIONS(.name = line->name, .allocator = pool->allocator);
+    cen_owner_options options = CEN_OWNER_OPTIONS(.name = connection->name, .allocator = pool->allocator);
     if (cen_owner_new(&options, &link->owner, error) != CEN_OK) {
         ceni_free(pool->allocator, link, sizeof *link, _Alignof(ceni_mux_link));
         return NULL;
     }
     cen_owner_hold(link->owner);
     link->pool = pool;
-    link->line = line;
+    link->connection = connection;
     link->child = child;
     link->hands = 1;
     ceni_list_init(&link->in_all);
@@ -316,75 +317,77 @@ static void count_in(ceni_mux_link *link)
     ceni_mux_pool_lock(pool);
     pool->links++;
     pool->connecting++;
-    link->line->link = link;
+    link->connection->link = link;
     ceni_mux_pool_unlock(pool);
 }
 
-/* Nothing was begun. */
+/* The start has failed. */
 static void count_out(ceni_mux_link *link)
 {
     cen_mux_pool *pool = link->pool;
     ceni_mux_pool_lock(pool);
     pool->links--;
     pool->connecting--;
-    link->line->link = NULL;
+    link->connection->link = NULL;
     ceni_mux_pool_unlock(pool);
 }
 
-static void note_failed_start(ceni_mux_connection *line, const cen_error *why)
+static void note_failed_start(ceni_mux_connection *connection, const cen_error *why)
 {
-    cen_mux_pool *pool = line->pool;
+    cen_mux_pool *pool = connection->pool;
     ceni_mux_pool_lock(pool);
-    line->error = pool->last = *why;
+    connection->error = pool->last = *why;
     pool->failed_opens++;
-    if (!line->was_tried) pool->tried++;
-    line->was_tried = true;
+    if (!connection->was_tried) pool->tried++;
+    connection->was_tried = true;
     ceni_mux_pool_turn_locked(pool);
     ceni_mux_pool_unlock(pool);
 }
 
-cen_status ceni_waiters_start(void *argument, cen_child child, cen_error *error)
+cen_status ceni_mux_connection_start(void *argument, cen_child child, cen_error *error)
 {
-    ceni_mux_connection *line = argument;
-    cen_mux_pool *pool = line->pool;
-    ceni_mux_link *link = make_link(line, child, error);
+    ceni_mux_connection *connection = argument;
+    cen_mux_pool *pool = connection->pool;
+    ceni_mux_link *link = make_link(connection, child, error);
     if (!link) {
-        note_failed_start(line, error);
+        note_failed_start(connection, error);
         return error->status;
     }
     cen_mux_options options = pool->mux;
-    options.name = line->name;
-    options.address = line->address;
+    options.name = connection->name;
+    options.address = connection->address;
     count_in(link);
-    /* the link may be gone when it returns */
+    /* the link may be gone when this returns */
     cen_status status = cen_mux_open_async(&options, &link->mux, &link->opened, error);
     if (status == CEN_OK) return CEN_OK;
     count_out(link);
     cen_owner_end(link->owner);
     cen_owner_drop(link->owner);
     release(link);
-    note_failed_start(line, error);
+    note_failed_start(connection, error);
     return status;
 }
 
-void ceni_waiters_stop(void *argument, cen_child child)
+void ceni_mux_connection_stop(void *argument, cen_child child)
 {
-    ceni_mux_connection *line = argument;
-    cen_mux_pool *pool = line->pool;
-    (void)child; /* it is started again only after this has returned: a link that is there is the child's */
-    forget_kept(line);
+    ceni_mux_connection *connection = argument;
+    cen_mux_pool *pool = connection->pool;
+    /* the child is started again only after this has returned, so a link found here is this child's */
+    (void)child;
+    forget_kept(connection);
     ceni_mux_pool_lock(pool);
-    ceni_mux_link *link = line->link;
+    ceni_mux_link *link = connection->link;
     if (!link) {
         ceni_mux_pool_unlock(pool);
-        return; /* its end has been told, or is just being */
+        return; /* its end was reported, or is being reported */
     }
     link->hands++;
     link->is_stopping = true;
     bool waits = !pool->hurry && !pool->is_manual && pool->drain_ns > 0;
     ceni_mux_pool_unlock(pool);
     leave_set(link);
-    /* The registry may tell later that it left. Until then requests would come, only to be refused and routed again. */
+    /* Leaving the registry may take effect later. Until then requests would be routed here, only to be refused and
+     * routed again. */
     ceni_mux_pool_lock(pool);
     while (link->is_member) ceni_mux_pool_await_locked(pool);
     ceni_mux_pool_unlock(pool);
@@ -392,15 +395,15 @@ void ceni_waiters_stop(void *argument, cen_child child)
     drop(link);
 }
 
-/* ---- The child that is the registry ---------------------------------------------------------------------- */
+/* ---- The registry's child -------------------------------------------------------------------------------- */
 
 /* P5 */
 static void end_registry(cen_mux_pool *pool)
 {
     cen_registry *registry = ceni_load_relaxed(&pool->registry); /* one start or stop at a time; carries nothing */
-    for (uint32_t i = 0; i < pool->count; i++) forget_kept(&pool->lines[i]);
+    for (uint32_t i = 0; i < pool->count; i++) forget_kept(&pool->connection_at[i]);
     if (!registry) return;
-    ceni_store_relaxed(&pool->registry, NULL); /* whoever has it uses it in haste, or not at all; carries nothing */
+    ceni_store_relaxed(&pool->registry, NULL); /* readers keep it for a short time only; carries nothing */
     cen_router_unfollow(pool->following);
     cen_registry_free(registry);
 }
@@ -409,7 +412,7 @@ cen_status ceni_registry_child_start(void *argument, cen_child child, cen_error 
 {
     cen_mux_pool *pool = argument;
     (void)child;
-    end_registry(pool); /* of the start before, if that has died */
+    end_registry(pool); /* of an earlier start that has failed */
     cen_registry *registry;
     cen_registry_options options =
         CEN_REGISTRY_OPTIONS(.name = pool->name, .kind = CEN_DUPLICATE, .release = entry_gone, .argument = pool,

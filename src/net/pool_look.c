@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A look at a routing pool: numbers, words, and its parts.
+ * Stats, descriptions and parts of a routing pool.
  *
- * What requests count is in stripes, each thread on one of them, so that those who make
- * requests write no memory that others write all the time.
+ * The counts of requests are striped and each thread uses one stripe, so threads that make requests rarely write to the
+ * same cache line.
  *
  * Order table
  * tag  site     | operation        | order   | pairs with       | carries      | breaks if weakened
- * [K1] registry | load of registry | acquire | L3 in pool_connection.c | the registry | the program looks at one half made
+ * [K1] registry | load of registry | acquire | L3 in pool_connection.c | the registry | the program sees a registry that is half created
  *
  * Tested by tests/unit/net/pool_test.c.
  */
@@ -106,12 +106,12 @@ size_t ceni_mux_pool_snapshot(const void *object, cen_metric *metrics, size_t ro
     return count;
 }
 
-/* ---- In words ------------------------------------------------------------------------------------------- */
+/* ---- Dump ----------------------------------------------------------------------------------------------- */
 
 typedef struct page {
     char *at;
-    size_t room;   /* what is left, the zero included */
-    size_t length; /* of the whole */
+    size_t room;   /* bytes left, including the terminating zero */
+    size_t length; /* of the whole text */
 } page;
 
 static void write_bytes(void *argument, const char *text, size_t length)
@@ -136,32 +136,32 @@ __attribute__((format(printf, 2, 3))) static void write_text(page *self, const c
     if (length > 0) write_bytes(self, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 
-/* A line by a copy: no lock is held while it is shown. */
+/* A copy of a connection's state, so that no lock is held while it is written. */
 typedef struct row {
     const char *state;
     bool is_open;
-    cen_mux_stats stats; /* of its connection, if it is open */
+    cen_mux_stats stats; /* of its mux, if it is open */
     cen_error error;
 } row;
 
-static void copy_line(ceni_mux_connection *line, row *out)
+static void copy_connection(ceni_mux_connection *connection, row *out)
 {
-    cen_mux_pool *pool = line->pool;
+    cen_mux_pool *pool = connection->pool;
     *out = (row){.is_open = false, .stats = CEN_SIZED(cen_mux_stats)};
     ceni_mux_pool_lock(pool);
-    ceni_mux_link *link = line->link;
+    ceni_mux_link *link = connection->link;
     out->state = !link ? "down" : link->state == CENI_LINK_OPEN ? "up" : "connecting";
     out->is_open = link && link->state == CENI_LINK_OPEN;
-    if (out->is_open) cen_mux_stats_get(link->mux, &out->stats); /* its lock comes after the pool's */
-    out->error = line->error;
+    if (out->is_open) cen_mux_stats_get(link->mux, &out->stats); /* the mux's lock ranks after the pool's */
+    out->error = connection->error;
     ceni_mux_pool_unlock(pool);
 }
 
-static void write_line(page *self, ceni_mux_connection *line)
+static void write_connection(page *self, ceni_mux_connection *connection)
 {
     row now;
-    copy_line(line, &now);
-    write_text(self, "  %s to %s: %s", line->name, line->address, now.state);
+    copy_connection(connection, &now);
+    write_text(self, "  \"%s\" to %s: %s", connection->name, connection->address, now.state);
     if (now.is_open)
         write_text(self, ", %u in flight, %llu sent", now.stats.in_flight, (unsigned long long)now.stats.sent);
     if (now.error.status != CEN_OK) write_text(self, "; last: %s", now.error.text);
@@ -176,22 +176,22 @@ size_t cen_mux_pool_dump(cen_mux_pool *pool, char *buffer, size_t room)
     cen_supervisor_dump_to(pool->root, write_bytes, &self);
     cen_router_stats routes = CEN_SIZED(cen_router_stats);
     cen_router_stats_get(pool->router, &routes);
-    write_text(&self, "router %s: %u up, %llu in flight, %u wait\n", pool->name, routes.up + routes.full,
+    write_text(&self, "router \"%s\": %u up, %llu in flight, %u waiting\n", pool->name, routes.up + routes.full,
                (unsigned long long)routes.in_flight, routes.waiting);
-    for (uint32_t i = 0; i < pool->count; i++) write_line(&self, &pool->lines[i]);
+    for (uint32_t i = 0; i < pool->count; i++) write_connection(&self, &pool->connection_at[i]);
     return self.length;
 }
 
-/* ---- For whoever watches ------------------------------------------------------------------------------------ */
+/* ---- Component description ---------------------------------------------------------------------------------- */
 
-static void draw_line(const cen_description_writer *description, ceni_mux_connection *line)
+static void draw_connection(const cen_description_writer *description, ceni_mux_connection *connection)
 {
     void *to = description->argument;
     row now;
-    copy_line(line, &now);
+    copy_connection(connection, &now);
     description->item(to);
-    description->text(to, "name", line->name);
-    description->text(to, "address", line->address);
+    description->text(to, "name", connection->name);
+    description->text(to, "address", connection->address);
     description->text(to, "state", now.state);
     if (now.is_open) {
         description->number(to, "in_flight", now.stats.in_flight);
@@ -218,14 +218,14 @@ static void describe_pool(const void *object, const cen_description_writer *desc
     if (pool->drain_ns != INT64_MAX) description->number(to, "drain_ns", pool->drain_ns);
     if (last.status != CEN_OK) description->text(to, "last_error", last.text);
     description->list(to, "connections");
-    for (size_t i = 0; i < count; i++) draw_line(description, &pool->lines[i]);
+    for (size_t i = 0; i < count; i++) draw_connection(description, &pool->connection_at[i]);
     description->end(to);
     if (pool->count > count) description->number(to, "connections_more", (int64_t)(pool->count - count));
 }
 
 const ceni_component_calls ceni_mux_pool_calls = {.description = describe_pool};
 
-/* ---- Its parts -------------------------------------------------------------------------------------------- */
+/* ---- Parts ------------------------------------------------------------------------------------------------ */
 
 static bool is_ours(const cen_mux_pool *pool)
 {

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server: it listens, takes clients in, and ends.
+ * The server: it listens, accepts clients, and stops.
  *
  *     start ──▶ listens ──stop──▶ stopping: listener, timer and clients are closed ──the last handle──▶ over ──▶ gone
  *
  * Invariants
- *  S1 Everything of libuv's, and the list of clients, is touched on the loop's thread alone.
- *  S2 `handles` counts the handles that are open or being closed. When it is 0 of
- *     a server that stops, nothing on the loop knows of the server, and it is a user
- *     of the loop no more: by the thread that waits in stop, or, if stop was called
- *     on the loop's thread, right there.
- *  S3 The memory goes with the last hand: the program's, or a client's, which may outlive
- *     the server's stop by the calls that have not been answered.
+ *  S1 libuv handles and the list of clients are touched on the loop's thread only.
+ *  S2 `handles` counts the handles that are open or being closed. When a stopping server has none left, the loop has
+ *     finished with it, and the server stops being a user of the loop. The thread that waits in stop does that; if stop
+ *     was called on the loop's thread, it happens right there.
+ *  S3 The memory is freed with the last reference: the program's or a client's. A client may outlive the server's stop
+ *     by its calls without a reply.
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
- * [S1] ceni_server_drop | subtract of hands | seq_cst | itself | all that was done with the server | it is freed under somebody's last write
+ * [S1] ceni_server_drop | subtract of hands | seq_cst | itself | all that was done with the server | it is freed under another thread's last write
  * [S2] handle_closed | store of over | release | [S3] | the last handle's end | stop goes on while the loop still writes
  * [S3] stop | load of over | acquire | [S2] | the same | the same
  *
@@ -37,7 +36,7 @@ static const int64_t second_ns = INT64_C(1000000000);
 enum { BACKLOG = 1024, ACCEPTS_AT_A_TIME = 64, PAUSE_MS = 50 };
 enum { DEFAULT_CLIENTS = 1000, DEFAULT_CALLS = 10000, DEFAULT_SIZE = 1 << 20 };
 
-/* ---- Taking clients in --------------------------------------------------------------------------- */
+/* ---- Accepting clients --------------------------------------------------------------------------- */
 
 static void take_in(uv_poll_t *listener, int status, int events);
 
@@ -47,21 +46,22 @@ static void resume(uv_timer_t *pause)
     uv_poll_start(&server->listener, UV_READABLE, take_in);
 }
 
-/* Without descriptors, or memory, the listener would be ready for ever, and the loop do nothing else. */
+/* Pause the listener. Without descriptors or memory it would be ready all the time, and the loop would do nothing
+ * else. */
 static void rest_a_little(cen_mux_server *server)
 {
     uv_poll_stop(&server->listener);
     uv_timer_start(&server->pause, resume, PAUSE_MS, 0);
 }
 
-/* With the first, and then once a second at most. */
+/* Write an event for the first refused client, and then at most one per second. */
 static void tell_refusal(cen_mux_server *server)
 {
     char text[128];
     int64_t now = ceni_clock_now();
     if (server->refusal_told && now - server->refusal_told < second_ns) return;
     server->refusal_told = now;
-    snprintf(text, sizeof text, "server %s has %u clients, and takes no more in", server->name,
+    snprintf(text, sizeof text, "server \"%s\": client limit reached (%u clients)", server->name,
              (unsigned)server->max_clients);
     ceni_event_tell(CEN_LEVEL_WARNING, CEN_EVENT_REFUSED, &server->entry, (int64_t)server->max_clients, text);
 }
@@ -79,16 +79,16 @@ static void take_one(cen_mux_server *server, int fd)
     tell_refusal(server);
 }
 
-/* Whether it went wrong with the one that would have been taken in, and the next may do better. Linux reports what has already
- * happened to a connection; all else, known here or not, could be said of the next one too, for ever. */
+/* Return true if the error belongs to the one connection that accept would have returned, so the next accept may
+ * succeed. Linux reports such errors. Any other error, known here or not, might repeat for ever. */
 static bool is_one_clients(int code)
 {
     return code == EINTR || code == ECONNABORTED || code == EPROTO || code == ENOPROTOOPT || code == ENETDOWN ||
            code == ENETUNREACH || code == EHOSTUNREACH;
 }
 
-/* What is one client's may be so of all that come, or be said for ever by a system that is not Linux: if it is of as many as are
- * taken in at a time, it rests, too. */
+/* Errors of single clients may also repeat without end, or on a system other than Linux for another reason. If a whole
+ * batch of accepts fails, the listener pauses, too. */
 static void take_in(uv_poll_t *listener, int status, int events)
 {
     cen_mux_server *server = listener->data;
@@ -103,7 +103,7 @@ static void take_in(uv_poll_t *listener, int status, int events)
     }
 }
 
-/* ---- The beginning and the end, on the loop's thread ------------------------------------------------ */
+/* ---- Start and end, on the loop's thread ------------------------------------------------------------ */
 
 static void begin(void *argument)
 {
@@ -114,7 +114,7 @@ static void begin(void *argument)
     if (server->uv_error != 0) return;
     uv_timer_init(uv, &server->pause);
     server->handles = 2;
-    uv_poll_start(&server->listener, UV_READABLE, take_in); /* of a handle that was just made: it cannot fail */
+    uv_poll_start(&server->listener, UV_READABLE, take_in); /* cannot fail: the handle was just created */
 }
 
 static void own_handle_closed(uv_handle_t *handle)
@@ -133,7 +133,7 @@ static void end(void *argument)
     server->stopping = true;
     uv_close((uv_handle_t *)&server->listener, own_handle_closed);
     uv_close((uv_handle_t *)&server->pause, own_handle_closed);
-    ceni_clients_cut(server, 0, "the server was stopped");
+    ceni_clients_cut(server, 0, "server stopped");
 }
 
 void ceni_server_handle_closed(cen_mux_server *server)
@@ -154,7 +154,7 @@ void ceni_server_drop(cen_mux_server *server)
     ceni_free(server->allocator, server, sizeof *server, _Alignof(cen_mux_server));
 }
 
-/* ---- A look at it ------------------------------------------------------------------------------------ */
+/* ---- Stats ------------------------------------------------------------------------------------------- */
 
 static uint64_t count_of(const cen_mux_server *server, unsigned what)
 {
@@ -205,7 +205,7 @@ static void describe_server(const void *object, const cen_description_writer *de
 {
     const cen_mux_server *server = object;
     void *to = description->argument;
-    (void)most; /* it has no lists: clients are the loop's thread's */
+    (void)most; /* no lists: the clients belong to the loop's thread */
     description->text(to, "address", server->address);
     description->text(to, "codec", server->codec.calls->name);
     description->number(to, "max_clients", (int64_t)server->max_clients);
@@ -232,7 +232,10 @@ static cen_status check_options(const cen_mux_server_options *given, cen_mux_ser
     if (cen_time_is_tiny(o->keepalive_ns))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_server_start: options.keepalive_ns " CEN_TIME_IS_TINY,
                               (long long)o->keepalive_ns);
-    if (o->keepalive_ns < CEN_OFF) return refuse(error, "options.keepalive_ns is neither a time nor CEN_OFF");
+    if (o->keepalive_ns < CEN_OFF)
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_mux_server_start: options.keepalive_ns must not be below CEN_OFF (got %lld)",
+                              (long long)o->keepalive_ns);
     status = o->codec.calls ? ceni_codec_check(o->codec, "cen_mux_server_start", error) : CEN_OK;
     if (status != CEN_OK) return status;
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
@@ -259,10 +262,10 @@ static void fill(cen_mux_server *server, const cen_mux_server_options *o)
     server->entry = (ceni_directory_entry){
         .kind = "mux_server", .name = server->name, .snapshot = snapshot, .object = server, .calls = &calls};
     ceni_list_init(&server->clients);
-    ceni_store_relaxed(&server->hands, 1u); /* nobody knows it yet; carries nothing */
+    ceni_store_relaxed(&server->hands, 1u); /* not yet shared; carries nothing */
 }
 
-/* Listens at the first of the endpoints where that is possible, and learns where that is. */
+/* Listen at the first endpoint where that works, and store its address. */
 static cen_status listen_at(cen_mux_server *server, const char *text, cen_error *error)
 {
     ceni_address address;
@@ -296,7 +299,7 @@ static void unlink_path(const cen_mux_server *server)
 static void tell_life(const cen_mux_server *server, cen_event_kind kind, const char *is)
 {
     char text[CENI_SERVER_NAME + CENI_ADDRESS_TEXT + 40];
-    snprintf(text, sizeof text, "server %s %s %s", server->name, is, server->address);
+    snprintf(text, sizeof text, "server \"%s\": %s %s", server->name, is, server->address);
     ceni_event_tell(CEN_LEVEL_NOTICE, kind, &server->entry, 0, text);
 }
 
@@ -308,19 +311,19 @@ cen_status cen_mux_server_start(const cen_mux_server_options *options, cen_mux_s
     cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     cen_mux_server *server = ceni_alloc(o->allocator, sizeof *server, _Alignof(cen_mux_server));
-    if (!server) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_server_start: there is no memory for it");
+    if (!server) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_mux_server_start: out of memory");
     fill(server, o);
     if ((status = listen_at(server, o->address, error)) != CEN_OK) goto undo_memory;
     if ((status = ceni_loop_join(o->loop, &server->loop, error)) != CEN_OK) goto undo_listen;
     ceni_loop_do(server->loop, begin, server);
     if (server->uv_error != 0) goto undo_loop;
     ceni_directory_join(ceni_directory_process(), &server->entry);
-    tell_life(server, CEN_EVENT_LISTENING, "listens at");
+    tell_life(server, CEN_EVENT_LISTENING, "listening at");
     *out = server;
     return CEN_OK;
 
 undo_loop:
-    status = ceni_error_set(error, CEN_SYSTEM, -server->uv_error, "cen_mux_server_start: the loop cannot watch %s: %s",
+    status = ceni_error_set(error, CEN_SYSTEM, -server->uv_error, "cen_mux_server_start: cannot watch %s: %s",
                             server->address, uv_err_name(server->uv_error));
     ceni_loop_leave(server->loop);
 undo_listen:
@@ -349,7 +352,7 @@ void cen_mux_server_stop(cen_mux_server *server)
         if (server->fd >= 0) ceni_socket_close(server->fd);
         return;
     }
-    tell_life(server, CEN_EVENT_STOPPED, "listens no more at");
+    tell_life(server, CEN_EVENT_STOPPED, "stopped listening at");
     ceni_directory_leave(ceni_directory_process(), &server->entry);
     unlink_path(server);
     if (ceni_loop_is_inside(server->loop)) {
@@ -371,7 +374,7 @@ typedef struct kill_order {
 static void kill_here(void *argument)
 {
     kill_order *order = argument;
-    order->found = ceni_clients_cut(order->server, order->client, "it was killed");
+    order->found = ceni_clients_cut(order->server, order->client, "killed");
 }
 
 cen_status cen_mux_server_kill(cen_mux_server *server, uint64_t client)

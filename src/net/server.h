@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two files of the server share: server.c, which listens, and client.c, one connection of it. */
+/* The server's shared declarations: server.c listens, client.c handles one connection. */
 #ifndef CENI_NET_SERVER_H
 #define CENI_NET_SERVER_H
 
@@ -33,7 +33,7 @@ enum {
 
 struct cen_mux_server {
     /* fixed before it listens */
-    uint64_t epoch; /* of the process that made it */
+    uint64_t epoch; /* of the process that created it */
     const cen_allocator *allocator;
     cen_loop *loop;
     cen_codec codec;
@@ -49,21 +49,21 @@ struct cen_mux_server {
     ceni_directory_entry entry;
 
     /* any thread, atomically */
-    _Atomic uint32_t hands; /* the program's, until stop has done with it, and each client's */
-    _Atomic uint32_t over;  /* a futex: the loop has let go of it */
+    _Atomic uint32_t hands; /* references: the program's until stop has finished, and one per client */
+    _Atomic uint32_t over;  /* a futex: the loop has finished with the server */
     _Atomic uint64_t counts[CENI_SERVED_COUNT];
     _Atomic uint64_t client_count;
 
     /* the loop's thread alone */
     uv_poll_t listener;
-    uv_timer_t pause; /* until it tries to accept again, when there were no descriptors */
-    unsigned handles; /* of libuv's that are open: these two, and each client's */
-    uint64_t numbers; /* of clients, ever */
+    uv_timer_t pause; /* until the next accept, after descriptors ran out */
+    unsigned handles; /* open libuv handles: these two, and one per client */
+    uint64_t numbers; /* the number of the newest client */
     ceni_list clients;
-    int64_t refusal_told; /* when it was last told that clients are refused; 0: never */
-    int uv_error;         /* why it could not begin */
+    int64_t refusal_told; /* the time of the last event about refused clients; 0: none yet */
+    int uv_error;         /* why it could not start */
     bool stopping;
-    bool awaited; /* a thread waits for `over`, and does the rest */
+    bool awaited; /* a thread waits for `over` and does the rest */
 };
 
 /* ---- server.c ------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static inline void ceni_served(cen_mux_server *server, unsigned what, uint64_t h
     ceni_add_relaxed(&server->counts[what], how_many); /* a number; carries nothing */
 }
 
-/* One of libuv's handles was closed. The last touch, if it was the last. */
+/* Count a closed libuv handle. The last one is the last access to the server on the loop. */
 void ceni_server_handle_closed(cen_mux_server *server);
 void ceni_server_drop(cen_mux_server *server);
 
@@ -81,9 +81,9 @@ void ceni_server_drop(cen_mux_server *server);
 
 typedef struct ceni_client ceni_client;
 
-/* A client has come. It owns the descriptor whatever it answers. */
+/* Start a client. Takes over the descriptor in every case. */
 void ceni_client_begin(cen_mux_server *server, int fd);
-/* Ends a client, or, with number 0, all; how many. */
+/* Cut one client, or all if number is 0. Returns how many were cut. */
 size_t ceni_clients_cut(cen_mux_server *server, uint64_t number, const char *cause);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sockets, as the rest of the room wants them.
+ * Socket system calls.
  *
- * A socket stays in non-blocking mode for its whole life, so that any thread may
- * send and receive on it beside the loop. To wait for one is ppoll: its moment is
- * exact to the nanosecond, where a receive timeout is rounded to the system's tick.
+ * A socket stays in non-blocking mode for its whole life, so any thread may send and receive on it while the loop
+ * watches it. Waiting uses ppoll, whose timeout is exact to the nanosecond. A receive timeout of the socket would be
+ * rounded to the system's tick.
  *
  * Tested by tests/unit/net/socket_test.c.
  */
@@ -30,8 +30,8 @@ static bool is_path(const ceni_endpoint *endpoint)
     return endpoint->at.ss_family == AF_UNIX;
 }
 
-/* The answer may come in the same segment as the next request: waiting to fill
- * one would hold both up. A Unix socket has no such option. */
+/* Set TCP_NODELAY: a reply may travel in the same segment as the next request, and waiting to fill a segment would
+ * delay both. A Unix socket has no such option. */
 static void send_at_once(int fd)
 {
     int yes = 1;
@@ -45,7 +45,7 @@ int ceni_socket_new(const ceni_endpoint *endpoint)
     return fd;
 }
 
-/* Interrupted by a signal it goes on all the same; a second call would only say that it does. */
+/* A connect that a signal interrupts goes on in the background. A second call would only fail with EALREADY. */
 int ceni_socket_connect(int fd, const ceni_endpoint *endpoint)
 {
     int held = ceni_cancel_hold();
@@ -77,11 +77,11 @@ static void set_number(int fd, int level, int name, int64_t number)
     setsockopt(fd, level, name, &value, sizeof value);
 }
 
-/* Refused settings are left: without them the other side's silent end is only noticed later. A Unix socket needs none
- * of this, and takes no notice. */
+/* Errors of the settings are ignored: without them a silent failure of the peer is only noticed later. A Unix socket
+ * needs none of them and ignores them. */
 void ceni_socket_keep_alive(int fd, int64_t ns)
 {
-    enum { QUESTIONS = 3, LONGEST_S = 32767 }; /* the system refuses a longer silence, and would take two hours */
+    enum { QUESTIONS = 3, LONGEST_S = 32767 }; /* the system rejects a longer one and would use its default, 2 hours */
     if (ns <= 0) return;
     int64_t s = ns / 1000000000 + (ns % 1000000000 != 0);
     if (s > LONGEST_S) s = LONGEST_S;
@@ -89,14 +89,14 @@ void ceni_socket_keep_alive(int fd, int64_t ns)
     set_number(fd, IPPROTO_TCP, TCP_KEEPIDLE, s);
     set_number(fd, IPPROTO_TCP, TCP_KEEPINTVL, pause);
     set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, QUESTIONS);
-    /* what was sent and not acknowledged */
+    /* TCP_USER_TIMEOUT covers data that was sent and not acknowledged */
     set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (s + pause * QUESTIONS) * 1000);
     set_number(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
-/* ---- The other side -------------------------------------------------------------------------- */
+/* ---- Listening sockets ----------------------------------------------------------------------- */
 
-/* Of a server that was killed the file is left: then nobody answers there, and it may be replaced. */
+/* A killed server leaves its socket file behind. If a connect to it is refused, the file may be removed. */
 static void remove_left_file(const ceni_endpoint *endpoint)
 {
     const struct sockaddr_un *path = (const struct sockaddr_un *)(const void *)&endpoint->at;
@@ -135,9 +135,10 @@ int ceni_socket_accept(int fd)
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
 
-/* The C library's calls are cancellation points. To be none takes two more calls each time, and to be one costs two locked
- * instructions, though these never wait: so the system is asked itself. Sanitizers know what the C library's do, and are
- * left those. */
+/* The C library's send and receive are cancellation points. Disabling cancellation around them takes two more calls
+ * each time, and the cancellation point itself costs two locked instructions, though these calls never wait. So the
+ * system calls are made directly. Sanitizers intercept the C library's functions, so builds with a sanitizer use
+ * those. */
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
 #define BY_LIBRARY 1
 #elif defined __has_feature

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The transport of an exchange: its bytes over a socket, and libuv as its loop.
+ * The transport of an exchange: it moves bytes over a socket and uses libuv for readiness and timers.
  *
- * Bytes move on whichever thread has the role (src/wire/exchange.h); the socket is
- * non-blocking, so the loop and that thread do not disturb each other. Only what
- * is watched is the loop's business: after each event the exchange says what next, and
- * the handle is told only if that has changed.
+ * The thread that has the role moves the bytes (src/wire/exchange.h). The socket is non-blocking, so that thread and
+ * the loop do not disturb each other. The loop only decides what to watch: after each event the exchange reports what
+ * comes next, and the libuv handle is changed only if that has changed.
  *
- * libuv reports an error on a socket as UV_EBADF and stops the handle; what it was
- * is found by reading.
+ * libuv reports an error on a socket as UV_EBADF and stops the handle. The actual error is found by reading from the
+ * socket.
  *
- * The end is told on the loop's thread, whichever thread noticed: so that a `done` that frees
- * the connection is never inside one of its calls.
+ * The end of a connection is always reported on the loop's thread, whichever thread noticed it. So a `done` callback
+ * that frees the connection never runs inside one of the connection's calls.
  *
  * Tested by tests/unit/net/mux_test.c, tests/stress/mux_stress.c.
  */
@@ -26,11 +25,12 @@ static bool would_block(int code)
     return code == EAGAIN || code == EWOULDBLOCK;
 }
 
-/* The exchange says whose connection it was. */
+/* The exchange adds the name of the connection. */
 static ceni_moved lost(int code, cen_error *cause)
 {
     char text[CENI_CAUSE_SIZE];
     ceni_error_set(cause, CEN_LOST, code, "%s", ceni_errno_text(code, text));
+    cause->cause = CEN_CAUSE_CONNECTION_FAILED;
     return CENI_MOVED_NEVER;
 }
 
@@ -52,7 +52,8 @@ static ceni_moved read_some(void *argument, void *into, size_t size, int64_t mom
     ssize_t got = ceni_socket_receive(mux->fd, into, size);
     if (got < 0) return would_block(errno) ? CENI_MOVED_NONE : lost(errno, cause);
     if (got == 0) {
-        ceni_error_set(cause, CEN_LOST, 0, "the other side has closed it");
+        ceni_error_set(cause, CEN_LOST, 0, "closed by the other side");
+        cause->cause = CEN_CAUSE_PEER_CLOSED;
         return CENI_MOVED_NEVER;
     }
     *moved = (size_t)got;
@@ -83,13 +84,13 @@ const ceni_transport ceni_mux_transport = {.write = write_some, .read = read_som
 
 static bool is_opening(const cen_mux *mux)
 {
-    /* this thread's own; carries nothing */
+    /* only this thread writes it; carries nothing */
     return ceni_load_relaxed(&((cen_mux *)(uintptr_t)mux)->state) == CENI_MUX_PHASE_OPENING;
 }
 
 static bool is_open(const cen_mux *mux)
 {
-    /* this thread's own; carries nothing */
+    /* only this thread writes it; carries nothing */
     return ceni_load_relaxed(&((cen_mux *)(uintptr_t)mux)->state) == CENI_MUX_PHASE_OPEN;
 }
 
@@ -116,8 +117,8 @@ cen_status ceni_mux_make_poll(cen_mux *mux)
 {
     int result = uv_poll_init(ceni_loop_uv(mux->loop), &mux->poll, mux->fd);
     if (result != 0)
-        return ceni_error_set(&mux->last, CEN_SYSTEM, -result, "the loop cannot watch a socket to %s: %s",
-                              mux->address.text, uv_err_name(result));
+        return ceni_error_set(&mux->last, CEN_SYSTEM, -result, "cannot watch the socket to %s: %s", mux->address.text,
+                              uv_err_name(result));
     mux->poll.data = mux;
     mux->has_poll = true;
     mux->watched = 0;
@@ -134,7 +135,7 @@ void ceni_mux_watch(cen_mux *mux, unsigned what)
     else uv_poll_stop(&mux->poll);
 }
 
-/* Never early: libuv counts whole milliseconds from the time it has noted. */
+/* The timer never fires early: libuv counts whole milliseconds from its cached time. */
 void ceni_mux_set_timer(cen_mux *mux, int64_t moment)
 {
     if (!mux->has_timer || mux->leaving) return;
@@ -195,5 +196,5 @@ void ceni_mux_watch_end(ceni_loop_call *end)
     if (ended) mux->ended = NULL;
     cause = mux->cause;
     ceni_mux_unlock(mux);
-    ceni_mux_tell(ended, NULL, cause.status == CEN_CLOSED ? NULL : &cause); /* whose `done` may free the connection */
+    ceni_mux_tell(ended, NULL, cause.status == CEN_CLOSED ? NULL : &cause); /* its `done` may free the connection */
 }

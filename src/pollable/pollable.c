@@ -4,53 +4,44 @@
  *
  *     the program's loop ── watches ──▶ the poller's epoll, which is the pollable's descriptor
  *                                         ├─ descriptors that drivers watch     for one event each
- *                                         ├─ the poller's timer                 first deadline of a watch, or of the runtime
+ *                                         ├─ the poller's timer                 first deadline of watches and runtime
  *                                         ├─ the poller's bell                  rung by a run that left something
- *                                         ├─ the runtime's bell     nested      an alarm was set that is earlier than it said
+ *                                         ├─ the runtime's bell     nested      an alarm was set before its next moment
  *                                         └─ the inbox's bell       nested      a job was posted after it was armed
  *
- * There is no second epoll and no second timer: the poller's are enough, and all
- * calls to the system stay in src/poller and src/port.
+ * There is no second epoll and no second timer: the poller's are enough, and all system calls stay in src/poller and
+ * src/port.
  *
- * A run: one turn of the poller, as long as it brings as many events as it can
- * take; then rounds of runtime and inbox until a round has run nothing and the
- * inbox is armed. What a job causes in the runtime is so run by the same run, and
- * costs no system call.
+ * A run turns the poller, again as long as a turn returns as many events as fit. Then it runs rounds of runtime and
+ * inbox until a round has run nothing and the inbox is armed. So work that a job causes in the runtime runs in the same
+ * run and costs no system call.
  *
  * Invariants, while no run is under way
- *  A1 The inbox is armed, or the poller's bell rings. So the first job that is
- *     posted makes the descriptor readable, before the first run as well.
- *  A2 The poller's timer stands no later than the moment that the runtime said
- *     last, or the poller's bell rings. Whatever comes to be due earlier rings the
- *     runtime's bell (I2 and I4 in runtime/manual.c).
- *  A3 A run that leaves something rings the poller's bell after it has looked for
- *     the last time: that is a new edge. The bell is silenced by the next turn
- *     only, which looks at everything after it.
- *  A4 Whoever is refused because another runs may have been woken for something
- *     that came after the other's last look, and an edge is told once. So it
- *     leaves `again`, under the mutex, and the one that runs rings in the same
- *     step in which it ends. Likewise for one who comes from within.
- *  A5 The runtime has a user more than the program's, the pollable itself, until
- *     free has made sure that nothing else uses any part: nobody frees it alone.
- *     Pools that were closed and are empty are left to it: then its last user,
- *     the last such pool, takes the parts along.
+ *  A1 The inbox is armed, or the poller's bell rings. So the first job that is posted makes the descriptor readable,
+ *     also before the first run.
+ *  A2 The poller's timer is set no later than the moment that the runtime returned last, or the poller's bell rings. An
+ *     alarm or errand that becomes due earlier rings the runtime's bell (I2 and I4 in runtime/manual.c).
+ *  A3 A run that leaves something rings the poller's bell after its last look: that is a new edge. Only the next turn
+ *     silences the bell, and it looks at everything after that.
+ *  A4 A thread that gets BUSY, because another one runs, may have been woken for work that came after the other's last
+ *     look, and an edge is reported once. So it sets `again`, under the mutex, and the runner rings in the same
+ *     critical section in which it ends. The same holds for a call from within a run.
+ *  A5 The pollable is a user of the runtime until free has made sure that nothing else uses any part. So the program
+ *     cannot free the runtime alone. Pools that were closed and are empty do not count: the last such pool, as the
+ *     runtime's last user, then frees the parts.
  *
- * Why an edge is enough: the poller's epoll tells whoever polls it of every event
- * of what is in it, also of one that is in its ready list already. Each cause of
- * work ends in such an event: a write to a bell, the timer, a descriptor. All of
- * them come before the work can be missed: a run looks at a part only after it
- * has silenced that part's bell, and who posts after that look rings anew (B3 in
- * sync/inbox.c, I2 in runtime/manual.c).
+ * Why an edge is enough: the poller's epoll reports every event of its members to an epoll over it, also of a member
+ * that is in its ready list already. Each cause of work ends in such an event: a write to a bell, the timer, a
+ * descriptor. All of them come before the work could be missed: a run looks at a part only after it has silenced that
+ * part's bell, and a post after that look rings again (B3 in sync/inbox.c, I2 in runtime/manual.c).
  *
- * The naive version polls the three in turn, drains the inbox and returns. An
- * inbox that was never drained is not armed, and the first post wakes nobody. What
- * a drain posts to the runtime waits for a wake-up, or for ever if the timeout was
- * asked before. What a bounded run leaves is found again by a level-triggered loop
- * only, and a thread that was refused has eaten the edge. If the one that runs
- * rings for it before it ends, the other is woken, refused, and so on.
+ * The naive version polls the three in turn, drains the inbox and returns. An inbox that was never drained is not
+ * armed, and the first post wakes no thread. What a drain posts to the runtime waits for another wake-up, which may
+ * never come if the timeout was computed before. What a bounded run leaves is found again by a level-triggered loop
+ * only. A thread that was refused has consumed the edge. If the runner rings for it before it ends, that thread is
+ * woken, refused again, and so on.
  *
- * The mutex orders `runner`, `again` and `left`. No call of anybody else's code is
- * made while it is held.
+ * The mutex orders `runner`, `again` and `left`. No foreign code is called while it is held.
  *
  * Tested by tests/unit/pollable, tests/explore/pollable_test.c, tests/faults/pollable_faults_test.c.
  */
@@ -71,8 +62,8 @@
 
 enum {
     NAME = 16,
-    CALLS_IN_A_RUN = 4096, /* work that makes more work must not keep the program's loop for ever */
-    ROUNDS_IN_A_RUN = 256, /* nor work that makes a little more work in each round */
+    CALLS_IN_A_RUN = 4096, /* a bound: calls that make more work must not keep the program's loop */
+    ROUNDS_IN_A_RUN = 256, /* likewise for calls that make a little more work in each round */
     TURNS_IN_A_RUN = 64,   /* of the poller, each of CENI_READY_AT_A_TIME descriptors */
 };
 
@@ -86,8 +77,8 @@ struct cen_pollable {
     cen_inbox *inbox;
     /* under the mutex, of rank POLLABLE */
     ceni_mutex mutex;
-    uint64_t runner; /* the thread in run_ready, or the one that frees; 0: nobody */
-    bool again;      /* somebody was refused since the last ring */
+    uint64_t runner; /* the thread in run_ready, or in free; 0: none */
+    bool again;      /* a call was refused since the last ring */
     bool left;       /* the last run has left something */
 };
 
@@ -98,7 +89,7 @@ static bool is_ours(const cen_pollable *pollable)
 
 /* ---- Running ------------------------------------------------------------------------------------------ */
 
-/* Errors: MISUSE (the caller runs already), BUSY (another does). */
+/* Errors: MISUSE (the caller runs already), BUSY (another thread does). */
 static cen_status begin(cen_pollable *pollable)
 {
     uint64_t self = ceni_thread_id();
@@ -110,7 +101,8 @@ static cen_status begin(cen_pollable *pollable)
     return !runner ? CEN_OK : runner == self ? CEN_MISUSE : CEN_BUSY;
 }
 
-/* It rings under the mutex: who is woken by it finds the run ended, and who frees finds nobody ringing. */
+/* It rings under the mutex: a thread that this wakes finds the run ended, and a thread that frees finds no thread
+ * ringing. */
 static void end(cen_pollable *pollable, bool left)
 {
     ceni_mutex_lock(&pollable->mutex, CENI_RANK_POLLABLE);
@@ -131,8 +123,9 @@ static size_t turn_poller(cen_pollable *pollable, bool *more)
     return calls;
 }
 
-/* Rounds of runtime and inbox until nothing is due and the inbox is armed: *settled then. *next: when the runtime comes. What
- * the poller has run does not count for the limit: descriptors that are always ready must not keep jobs from being run. */
+/* Run rounds of runtime and inbox until nothing is due and the inbox is armed: then *settled. *next: the runtime's next
+ * moment. Calls that the poller has made do not count for the limit: descriptors that are always ready must not starve
+ * jobs. */
 static size_t turn_others(cen_pollable *pollable, int64_t *next, bool *settled)
 {
     size_t ran = 0;
@@ -189,7 +182,7 @@ int64_t cen_pollable_next_deadline(cen_pollable *pollable)
     return next == CENI_FOREVER ? -1 : next > now ? next - now : 0;
 }
 
-/* ---- Its parts ------------------------------------------------------------------------------------------ */
+/* ---- The parts ------------------------------------------------------------------------------------------ */
 
 int cen_pollable_fd(const cen_pollable *pollable)
 {
@@ -211,7 +204,7 @@ cen_poller *cen_pollable_poller(cen_pollable *pollable)
     return pollable ? pollable->poller : NULL;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------ */
+/* ---- Creating -------------------------------------------------------------------------------------------- */
 
 static cen_status check(const cen_pollable_options *given, cen_pollable_options *o, cen_pollable **out,
                         cen_error *error)
@@ -242,14 +235,14 @@ static cen_status nest_parts(cen_pollable *pollable, cen_error *error)
     cen_status status = ceni_poller_nest(pollable->poller, cen_runtime_fd(pollable->runtime), &code);
     if (status == CEN_OK) status = ceni_poller_nest(pollable->poller, cen_inbox_fd(pollable->inbox), &code);
     if (status == CEN_OK) return CEN_OK;
-    return ceni_error_set(error, status, code, "cen_pollable_new: the descriptors cannot be watched (errno %d)", code);
+    return ceni_error_set(error, status, code, "cen_pollable_new: cannot watch the descriptors (errno %d)", code);
 }
 
 static void release(cen_pollable *pollable)
 {
     (void)cen_inbox_free(pollable->inbox);
     (void)cen_poller_free(pollable->poller);
-    (void)cen_runtime_free(pollable->runtime); /* NULL if it has ended by itself */
+    (void)cen_runtime_free(pollable->runtime); /* NULL if it has ended already */
     ceni_free(pollable->allocator, pollable, sizeof *pollable, _Alignof(cen_pollable));
 }
 
@@ -260,7 +253,7 @@ cen_status cen_pollable_new(const cen_pollable_options *options, cen_pollable **
     cen_status status = check(options, &o, out, error);
     if (status != CEN_OK) return status;
     cen_pollable *pollable = ceni_alloc(o.allocator, sizeof *pollable, _Alignof(cen_pollable));
-    if (!pollable) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_pollable_new: no memory");
+    if (!pollable) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_pollable_new: out of memory");
     pollable->epoch = ceni_fork_epoch();
     pollable->allocator = o.allocator;
     snprintf(pollable->name, sizeof pollable->name, "%s", o.name ? o.name : "pollable");
@@ -270,13 +263,13 @@ cen_status cen_pollable_new(const cen_pollable_options *options, cen_pollable **
         release(pollable);
         return status;
     }
-    (void)ceni_runtime_join(pollable->runtime, &joined); /* A5; an explicit one of ours: it cannot fail */
-    if (!ceni_planted(pollable_armed_by_a_run)) (void)cen_inbox_arm(pollable->inbox); /* A1; nobody has posted yet */
+    (void)ceni_runtime_join(pollable->runtime, &joined); /* A5; it cannot fail: an explicit runtime of this process */
+    if (!ceni_planted(pollable_armed_by_a_run)) (void)cen_inbox_arm(pollable->inbox); /* A1; no job was posted yet */
     *out = pollable;
     return CEN_OK;
 }
 
-/* ---- The end --------------------------------------------------------------------------------------------- */
+/* ---- Freeing --------------------------------------------------------------------------------------------- */
 
 typedef struct words {
     char text[200];
@@ -291,7 +284,7 @@ static void add(words *to, uint32_t count, const char *what)
     to->length += written > 0 && (size_t)written < room ? (size_t)written : 0;
 }
 
-/* What still uses it; nothing if the words are empty. */
+/* What still uses the pollable, as text; empty if nothing does. */
 static words uses(cen_pollable *pollable)
 {
     words all = {.text = ""};
@@ -301,11 +294,11 @@ static words uses(cen_pollable *pollable)
         "users of its runtime (pools, actors, timers)"); /* A5 */
     add(&all, use.queued, "calls queued in its runtime");
     add(&all, ceni_poller_watched(pollable->poller), "watches of its poller");
-    add(&all, !ceni_inbox_is_empty(pollable->inbox), "jobs posted to its executor and not run, at least");
+    add(&all, !ceni_inbox_is_empty(pollable->inbox), "jobs waiting in its executor, at least");
     return all;
 }
 
-/* By the last user of the runtime: the pollable, or a pool that was closed before. */
+/* Called by the runtime's last user: the pollable, or a pool that was closed before. */
 static void runtime_is_gone(void *argument)
 {
     cen_pollable *pollable = argument;
@@ -317,10 +310,10 @@ static cen_status refuse(cen_pollable *pollable, cen_status status, cen_error *e
 {
     return ceni_error_set(error, status, 0,
                           status == CEN_MISUSE
-                              ? "pollable \"%s\": cen_pollable_free was called from within cen_pollable_run_ready; "
+                              ? "pollable \"%s\": cen_pollable_free was called inside cen_pollable_run_ready; "
                                 "call it after that has returned"
-                              : "pollable \"%s\": another thread is in cen_pollable_run_ready; free it when that has "
-                                "returned",
+                              : "pollable \"%s\": another thread is in cen_pollable_run_ready; free it after that "
+                                "has returned",
                           pollable->name);
 }
 
@@ -332,11 +325,11 @@ cen_status cen_pollable_free(cen_pollable *pollable, cen_error *error)
         if (status != CEN_OK) return refuse(pollable, status, error);
         words what = uses(pollable);
         if (what.length == 0 && ceni_runtime_let_go(pollable->runtime, runtime_is_gone, pollable) != CEN_OK)
-            add(&what, 1, "threads that just use its runtime, at least");
+            add(&what, 1, "threads using its runtime, at least");
         if (what.length > 0) {
             end(pollable, pollable->left);
             return ceni_error_set(error, CEN_BUSY, 0,
-                                  "pollable \"%s\" is in use: %s; free what uses it, then call cen_pollable_run_ready "
+                                  "pollable \"%s\": still in use: %s; free its users, then call cen_pollable_run_ready "
                                   "until nothing is left",
                                   pollable->name, what.text);
         }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One epoll with a timer and a bell in it.
+ * The system's part of the poller on Linux: one epoll with a timer and a bell in it.
  *
- * A descriptor stays registered after it was told, disarmed: arming it again is one call. When it is closed the kernel
- * forgets it, and a number that comes again, for another file, is registered anew. What epoll brings is the
- * number that it was armed with beside the descriptor, so that an event that was fetched before the watch was taken away
- * is known as one of the past.
+ * After its event a descriptor stays registered, disarmed, so arming it again is one system call. When it is closed,
+ * the kernel removes it. If its number is used again for another file, it is registered again. An epoll event carries
+ * the number with which the descriptor was armed, beside the descriptor. So an event that was fetched before an unwatch
+ * is recognised as stale.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -76,7 +76,7 @@ cen_status ceni_ready_arm(ceni_ready *ready, int fd, unsigned events, uint32_t n
 void ceni_ready_disarm(ceni_ready *ready, int fd)
 {
     struct epoll_event none = {.events = 0};
-    epoll_ctl(ready->all, EPOLL_CTL_DEL, fd, &none); /* it may be gone, which is as well */
+    epoll_ctl(ready->all, EPOLL_CTL_DEL, fd, &none); /* it may be closed already: the error does not matter */
 }
 
 void ceni_ready_at(ceni_ready *ready, int64_t moment)
@@ -94,14 +94,14 @@ void ceni_ready_ring(ceni_ready *ready)
 {
     uint64_t one = 1;
     ssize_t written = write(ready->bell, &one, sizeof one);
-    (void)written; /* if it is full it rings already */
+    (void)written; /* if it is full, it rings already */
 }
 
 static void take_back(int fd)
 {
     uint64_t count;
     ssize_t read_ = read(fd, &count, sizeof count);
-    (void)read_; /* another may have been quicker to set it */
+    (void)read_; /* another thread may have set the timer again */
 }
 
 static ceni_ready_event told(const struct epoll_event *event)

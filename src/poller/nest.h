@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a pollable needs of its poller: other descriptors and one more moment behind the poller's own descriptor, and turns
- * that are counted. The poller is manual.
+ * What a pollable needs of its poller: to nest other descriptors and one more deadline behind the poller's own
+ * descriptor, and to run bounded turns. The poller is manual.
  *
- * Threads: any, turns one at a time.
+ * Threads: any; one thread at a time in ceni_poller_turn.
  */
 #ifndef CENI_POLLER_NEST_H
 #define CENI_POLLER_NEST_H
@@ -13,25 +13,25 @@
 
 #include <cenote/poller.h>
 
-/* The poller's descriptor is readable while `fd` is, until the poller is freed. A turn tells nobody of it.
- * Errors: SYSTEM, with errno's value in *code. */
+/* Make the poller's descriptor readable while `fd` is, until the poller is freed. A turn calls nothing for it. Errors:
+ * SYSTEM, with errno's value in *code. */
 cen_status ceni_poller_nest(cen_poller *poller, int fd, int *code);
 
-/* The descriptor is readable from that moment on, until a turn. INT64_MAX: never. A turn may forget the moment; set it after
- * the last turn. */
+/* Make the descriptor readable from that moment on, until a turn. INT64_MAX: never. A turn may forget the moment: set
+ * it after the last turn. */
 void ceni_poller_set_alarm(cen_poller *poller, int64_t moment);
 
-/* The descriptor is readable until the next turn, and an edge-triggered epoll over it sees an edge. */
+/* Make the descriptor readable until the next turn. An edge-triggered epoll over it sees an edge. */
 void ceni_poller_ring(cen_poller *poller);
 
-/* Call `ready` of the watches whose descriptor or deadline is, without waiting. Returns how many. *more: there may be more,
- * or another thread is just polling. */
+/* Call `ready` of the watches whose descriptor is ready or whose deadline has passed, without waiting. Return how many.
+ * *more: more may be ready, or another thread polls at this moment. */
 uint32_t ceni_poller_turn(cen_poller *poller, bool *more);
 
-/* The first deadline of a watch. INT64_MAX: none. */
+/* Return the first deadline of a watch. INT64_MAX: none. */
 int64_t ceni_poller_next(cen_poller *poller);
 
-/* How many watches there are. */
+/* Return the number of watches. */
 uint32_t ceni_poller_watched(cen_poller *poller);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A system without a descriptor for many: there is no poller, and nobody gets past open. */
+/* The poller's part for a system without epoll or the like: open fails with SYSTEM, so no other function is reached. */
 #include <errno.h>
 
 #include "poller/ready.h"

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors that somebody waits for, and who is told.
+ * Watches of descriptors and deadlines, and the calls of their `ready`.
  *
  *     watch ▶ watched ─ ready, or due ▶ running ▶ the caller's again
  *                └──── unwatch ─────────────────▶ the caller's again
  *
  * Invariants
- *  P1 A watch is in `table`, at its descriptor, and, if it has a deadline, in `due`, exactly while watched_ is set; all three
- *     change together under the mutex. So of ready, deadline and unwatch exactly one has it.
- *  P2 What epoll tells is a descriptor and a number. It is the watch in the table only if the number is its own: an event
- *     that was fetched before an unwatch finds another number there, or nobody.
- *  P3 `running` names the watch whose ready is being called; it is compared, never followed, because that memory may be gone.
- *     `turns` counts the ends of such calls, so that one who waits for an end is not held up by the next call.
- *  P4 The timer is set no later than the first of `due`, and than `alarm`, the moment of whoever nests in this poller. It may
- *     be earlier, after an unwatch: then it tells for nothing, and is set again.
+ *  P1 A watch is in `table`, at its descriptor, and, if it has a deadline, in `due`, exactly while watched_ is set. All
+ *     three change together under the mutex. So exactly one of ready, deadline and unwatch gets the watch.
+ *  P2 An event of the system has a descriptor and a number. It belongs to the watch in the table only if the numbers
+ *     are equal. An event that was fetched before an unwatch finds another number there, or no watch.
+ *  P3 `running` is the watch whose ready is being called. It is compared, never followed, because that memory may be
+ *     gone. `turns` counts the ends of such calls, so that a thread that waits for one end does not wait for the next
+ *     call too.
+ *  P4 The timer is set no later than the first of `due`, and than `alarm`, the moment of a pollable that nests in this
+ *     poller. After an unwatch it may be earlier: then it fires without a deadline, and is set again.
  *
- * Everything is ordered by the mutex; a futex word is only for sleeping.
+ * The mutex orders everything. The futex word is only for sleeping.
  *
  * Tested by tests/unit/poller/poller_test.c; what nests in it by tests/unit/pollable and tests/explore/pollable_test.c.
  */
@@ -39,11 +40,11 @@
 enum { NAME = 16, LEAST_PLACES = 64 };
 #define MS INT64_C(1000000)
 
-/* What is known of one descriptor. */
+/* The table's entry for one descriptor. */
 typedef struct place {
-    cen_watch *watch; /* NULL: nobody waits for it */
-    uint32_t number;  /* of the last who did */
-    unsigned events;  /* that are waited for */
+    cen_watch *watch; /* NULL: it is not watched */
+    uint32_t number;  /* of its last watch */
+    unsigned events;  /* the events that it waits for */
 } place;
 
 struct cen_poller {
@@ -62,9 +63,9 @@ struct cen_poller {
     ceni_heap due; /* of cen_watch */
     uint32_t watched;
     uint32_t number; /* of the last watch */
-    int64_t timer;   /* when it tells */
-    int64_t alarm;   /* when it is to tell besides; INT64_MAX: it is not */
-    uint64_t told;   /* ever */
+    int64_t timer;   /* the moment for which it is set */
+    int64_t alarm;   /* a second moment, set by a pollable; INT64_MAX: none */
+    uint64_t told;   /* calls of `ready` so far */
     uint64_t poller; /* the thread that polls; 0: none */
     const cen_watch *running;
     bool ends;
@@ -95,7 +96,7 @@ static cen_watch *watch_of(ceni_heap_node *node)
 
 /* ---- Watching ------------------------------------------------------------------------------------- */
 
-/* A larger table, or none if it is large enough: 0 places then. */
+/* The size of the larger table that `fd` needs; 0: the table is large enough. */
 static size_t places_for(const cen_poller *poller, int fd)
 {
     size_t wanted = (size_t)(fd + 1), places = poller->places ? poller->places : LEAST_PLACES;
@@ -109,7 +110,7 @@ static void free_table(const cen_poller *poller, place *table, size_t places)
     ceni_free(poller->allocator, table, places * sizeof *table, _Alignof(place));
 }
 
-/* Leaves what is not needed, or not any more, in *table and *places. */
+/* Use the new table if it is larger. Leave the one that is not in use in *table and *places. */
 static void use_table_locked(cen_poller *poller, place **table, size_t *places)
 {
     place *old = poller->table;
@@ -122,8 +123,8 @@ static void use_table_locked(cen_poller *poller, place **table, size_t *places)
     *places = had;
 }
 
-/* Makes room for one more watch. Comes and goes with the mutex held, and drops it to call the allocator, which is the
- * program's: so it looks again afterwards. */
+/* Make room for one more watch. The mutex is held before and afterwards. It is dropped around the allocator, which is
+ * the program's, so the loop looks again afterwards. */
 static cen_status make_room_locked(cen_poller *poller, int fd)
 {
     cen_status status = CEN_OK;
@@ -184,20 +185,38 @@ static cen_status watch_locked(cen_poller *poller, cen_watch *watch, int fd, uns
     return CEN_OK;
 }
 
-cen_status cen_poller_watch(cen_poller *poller, cen_watch *watch, int fd, unsigned events, cen_deadline deadline)
+/* Why a descriptor is not watched. */
+static cen_status refuse(const cen_poller *poller, cen_status status, int fd, cen_error *error)
+{
+    const char *why = status == CEN_FORKED    ? "the poller belongs to the parent process"
+                      : status == CEN_MISUSE  ? "the watch is in use; wait for its ready callback, or unwatch it"
+                      : status == CEN_EXISTS  ? "another watch already watches it"
+                      : status == CEN_INVALID ? "the system cannot watch it (a closed descriptor or a regular file)"
+                                              : "out of memory";
+    return ceni_error_set(error, status, 0, "poller \"%s\": descriptor %d: %s", poller->name, fd, why);
+}
+
+cen_status cen_poller_watch(cen_poller *poller, cen_watch *watch, int fd, unsigned events, cen_deadline deadline,
+                            cen_error *error)
 {
     bool only_time = fd == -1 && !events;
     bool something = fd >= 0 && (events & (CEN_READABLE | CEN_WRITABLE));
-    if (!poller || !watch || !watch->ready || (!only_time && !something)) return CEN_INVALID;
-    if (!ceni_fork_is(poller->epoch)) return CEN_FORKED;
+    if (!poller || !watch || !watch->ready || (!only_time && !something))
+        return ceni_error_set(
+            error, CEN_INVALID, 0, "cen_poller_watch: %s",
+            !poller         ? "the poller is NULL"
+            : !watch        ? "the watch is NULL"
+            : !watch->ready ? "watch->ready is NULL"
+                            : "events must include CEN_READABLE or CEN_WRITABLE; for a deadline alone, fd must be -1");
+    if (!ceni_fork_is(poller->epoch)) return refuse(poller, CEN_FORKED, fd, error);
     int64_t due = ceni_deadline_moment(ceni_deadline_or(deadline, CEN_NEVER), ceni_clock_now());
     lock(poller);
     cen_status status = watch_locked(poller, watch, fd, events, due);
     unlock(poller);
-    return status;
+    return status == CEN_OK ? status : refuse(poller, status, fd, error);
 }
 
-/* P1: whoever takes it out is the one who has it. */
+/* Take a watch out. The thread that does this owns it (P1). */
 static void take_out_locked(cen_poller *poller, cen_watch *watch)
 {
     if (watch->fd_ >= 0) poller->table[watch->fd_].watch = NULL;
@@ -206,7 +225,7 @@ static void take_out_locked(cen_poller *poller, cen_watch *watch)
     poller->watched--;
 }
 
-/* Until the call of a ready that is under way has returned. Comes and goes with the mutex held. */
+/* Wait until the running call of a ready has returned. The mutex is held before and afterwards. */
 static void await_turn_locked(cen_poller *poller)
 {
     uint32_t turn = ceni_load_relaxed(&poller->turns); /* under the lock; carries nothing */
@@ -231,7 +250,7 @@ bool cen_poller_unwatch(cen_poller *poller, cen_watch *watch)
     return was;
 }
 
-/* ---- Telling -------------------------------------------------------------------------------------- */
+/* ---- Calling ready ----------------------------------------------------------------------------------- */
 
 static void end_turn_locked(cen_poller *poller)
 {
@@ -239,7 +258,7 @@ static void end_turn_locked(cen_poller *poller)
     ceni_futex_wake(&poller->turns, UINT32_MAX);
 }
 
-/* Comes and goes with the mutex held. */
+/* Call a watch's ready. The mutex is held before and afterwards. */
 static void tell_locked(cen_poller *poller, cen_watch *watch, unsigned events)
 {
     take_out_locked(poller, watch);
@@ -257,12 +276,14 @@ static uint32_t tell_ready_locked(cen_poller *poller, const ceni_ready_event *ev
 {
     place *here = (size_t)event->fd < poller->places ? &poller->table[event->fd] : NULL;
     if (!here || !here->watch || here->number != event->number) return 0; /* P2 */
-    /* The system tells of the end of a pipe without saying that it can be read, which it can: that it has ended. */
+    /* At the end of a pipe the system reports no readability, though a read returns at once: add the events that were
+     * wanted. */
     tell_locked(poller, here->watch, event->events & CEN_HUNG_UP ? event->events | here->events : event->events);
     return 1;
 }
 
-/* Those whose deadline had come when it began: one that is watched again in its ready waits for the next turn. */
+/* Call the watches whose deadline had passed at the start. A watch that its ready watches again waits for the next
+ * turn. */
 static uint32_t tell_due_locked(cen_poller *poller)
 {
     int64_t now = ceni_clock_now();
@@ -279,7 +300,7 @@ static uint32_t tell_due_locked(cen_poller *poller)
     return count;
 }
 
-/* The process exits: no watch is told any more. The thread sleeps until the poller is freed, if it ever is. */
+/* The process exits: no ready is called from now on. The thread sleeps until the poller is freed, if it ever is. */
 static void await_free(cen_poller *poller)
 {
     lock(poller);
@@ -287,14 +308,14 @@ static void await_free(cen_poller *poller)
     unlock(poller);
 }
 
-/* One turn of whoever polls: what is ready, then what is late. *full: more may be ready. */
+/* One turn of the polling thread: ready watches, then those whose deadline has passed. *full: more may be ready. */
 static uint32_t turn(cen_poller *poller, int milliseconds, bool *full)
 {
     ceni_ready_event events[CENI_READY_AT_A_TIME];
     uint32_t count = 0;
     int ready = ceni_ready_wait(&poller->ready, events, milliseconds);
     *full = ready == CENI_READY_AT_A_TIME;
-    uint64_t call = poller->manual ? 0 : ceni_exit_call_begin(); /* a thread that polls a manual one is the program's */
+    uint64_t call = poller->manual ? 0 : ceni_exit_call_begin(); /* a manual poller's thread is the program's own */
     if (!call && !poller->manual) {
         await_free(poller);
         return 0;
@@ -330,7 +351,7 @@ int cen_poller_fd(const cen_poller *poller)
     return poller && poller->manual && ceni_fork_is(poller->epoch) ? poller->ready.all : -1;
 }
 
-/* What epoll_wait is told: whole milliseconds, never less than is left. */
+/* The timeout for epoll_wait: whole milliseconds, rounded up. */
 static int milliseconds_until(int64_t moment)
 {
     if (moment == INT64_MAX) return -1;
@@ -339,7 +360,7 @@ static int milliseconds_until(int64_t moment)
     return left > INT32_MAX / 2 * MS ? INT32_MAX / 2 : (int)((left + MS - 1) / MS);
 }
 
-/* One thread at a time polls. */
+/* Become the polling thread. False: the poller is not manual, or another thread polls, or this one does. */
 static bool begin(cen_poller *poller)
 {
     lock(poller);
@@ -356,13 +377,17 @@ static void end(cen_poller *poller)
     unlock(poller);
 }
 
-cen_status cen_poller_poll(cen_poller *poller, cen_deadline deadline, uint32_t *told)
+cen_status cen_poller_poll(cen_poller *poller, cen_deadline deadline, uint32_t *told, cen_error *error)
 {
     if (told) *told = 0;
-    if (!poller) return CEN_INVALID;
-    if (!ceni_fork_is(poller->epoch)) return CEN_FORKED;
+    if (!poller) return ceni_error_set(error, CEN_INVALID, 0, "cen_poller_poll: the poller is NULL");
+    if (!ceni_fork_is(poller->epoch))
+        return ceni_error_set(error, CEN_FORKED, 0, "poller \"%s\": it belongs to the parent process", poller->name);
     int64_t until = ceni_deadline_moment(ceni_deadline_or(deadline, CEN_NEVER), ceni_clock_now());
-    if (!begin(poller)) return CEN_MISUSE;
+    if (!begin(poller))
+        return ceni_error_set(error, CEN_MISUSE, 0, "poller \"%s\": %s", poller->name,
+                              poller->manual ? "another thread is polling it, or this is one of its ready callbacks"
+                                             : "it has its own thread; set options.manual to poll it");
     uint32_t count;
     int left;
     bool full;
@@ -372,10 +397,12 @@ cen_status cen_poller_poll(cen_poller *poller, cen_deadline deadline, uint32_t *
     } while (count == 0 && left != 0);
     end(poller);
     if (told) *told = count;
-    return count ? CEN_OK : CEN_TIMEOUT;
+    if (count) return CEN_OK;
+    return ceni_error_set(error, CEN_TIMEOUT, 0, "poller \"%s\": no watch became ready before the deadline",
+                          poller->name);
 }
 
-/* ---- Nested in it --------------------------------------------------------------------------------- */
+/* ---- For a pollable ------------------------------------------------------------------------------ */
 
 cen_status ceni_poller_nest(cen_poller *poller, int fd, int *code)
 {
@@ -421,7 +448,7 @@ uint32_t ceni_poller_watched(cen_poller *poller)
     return watched;
 }
 
-/* ---- Its life ----------------------------------------------------------------------------------------- */
+/* ---- Life cycle --------------------------------------------------------------------------------------- */
 
 static size_t snapshot(const void *object, cen_metric *metrics, size_t room)
 {
@@ -438,7 +465,7 @@ static size_t snapshot(const void *object, cen_metric *metrics, size_t room)
     return count;
 }
 
-/* A copy of one that waits for a descriptor, so that no lock is held while it is shown. */
+/* A copy of a watch of a descriptor, so that no lock is held while it is written. */
 typedef struct row {
     int fd;
     unsigned events;
@@ -520,7 +547,7 @@ cen_status cen_poller_new(const cen_poller_options *options, cen_poller **out, c
     cen_status status = check(options, &known, out, error);
     if (status != CEN_OK) return status;
     cen_poller *poller = ceni_alloc(o->allocator, sizeof *poller, _Alignof(cen_poller));
-    if (!poller) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_poller_new: there is no memory for it");
+    if (!poller) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_poller_new: out of memory");
     poller->epoch = ceni_fork_epoch();
     poller->allocator = o->allocator;
     poller->manual = o->manual;
@@ -532,7 +559,7 @@ cen_status cen_poller_new(const cen_poller_options *options, cen_poller **out, c
     if (status != CEN_OK) {
         release(poller);
         return ceni_error_set(error, status, code,
-                              "cen_poller_new: the system has no descriptor or thread for it (errno %d)", code);
+                              "cen_poller_new: cannot create a descriptor or start a thread (errno %d)", code);
     }
     poller->entry = (ceni_directory_entry){
         .kind = "poller", .name = poller->name, .snapshot = snapshot, .object = poller, .calls = &calls};
@@ -541,7 +568,7 @@ cen_status cen_poller_new(const cen_poller_options *options, cen_poller **out, c
     return CEN_OK;
 }
 
-/* A ready that is being called may watch again: whether something is watched is not known before it has returned. */
+/* A running ready may watch again, so whether a watch is left is known only after it has returned. */
 cen_status cen_poller_free(cen_poller *poller)
 {
     if (!poller) return CEN_OK;
@@ -556,7 +583,7 @@ cen_status cen_poller_free(cen_poller *poller)
     bool busy = poller->watched > 0 || (poller->manual && poller->poller);
     if (!inside && !busy) {
         poller->ends = true;
-        end_turn_locked(poller); /* the thread may sleep because the process exits */
+        end_turn_locked(poller); /* the thread may be asleep in await_free */
     }
     unlock(poller);
     if (inside || busy) return inside ? CEN_MISUSE : CEN_BUSY;

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Overload: who may wait, how long that would most likely take, and who is sent
- * away although it may have waited for its turn.
+ * Admission control and load shedding: whether a take may wait, the estimate of its wait, and which waiters are sent
+ * away.
  *
- * Admission is one function, in one order, under the lock, for threads and
- * pending waiters alike. The first limit that refuses is the one that is named:
+ * Admission is one function, with one order of checks, under the lock, for threads and pending waiters alike. The
+ * error names the first limit that refuses:
  *
- *     closed          nothing will be lent any more
- *     max_waiters     so many wait already
- *     breaker         nothing can be opened, nothing else will come, and no try comes in its time (opening.c)
- *     deadline        it would most likely be served too late (options.refuse_late)
+ *     closed          the pool is closed
+ *     max_waiters     the wait queue is full
+ *     breaker         no object can be opened or will come back, and no try is possible in its time (opening.c)
+ *     deadline        the estimated wait exceeds the deadline (options.refuse_late)
  *
- * A further limit is one more line in ceni_admit_locked, with a cause of its own
- * in cen_cause and an estimate of when to try again.
+ * A new limit is one more line in ceni_admit_locked, with a cause of its own in cen_cause and an estimate for
+ * retry-after.
  *
- * The estimate is how many come first, plus one, times the average time between
- * two servings while somebody waits, and never less than the time in which
- * nobody was served. One who finds nobody in line is never refused on account
- * of it: it is by those who are served that the pool learns how quickly it
- * serves. Otherwise an average from a bad time would refuse everybody whom it
- * would be corrected by.
+ * The estimate is the number of waiters that come first, plus one, times the average time between two servings while
+ * there are waiters. It is never less than the time since the last serving. A take that finds no waiter is never
+ * refused because of the estimate: the pool measures its pace only by the waiters that it serves. Otherwise an
+ * average from a bad time would refuse the very takes that would correct it.
  *
- * Shedding asks whenever somebody in line is about to get something; the law is
- * in shed.c. What was there stays for the next. All times are on the pool's
- * clock.
+ * Shedding is decided whenever a waiter is about to be served; shed.h has the control law. The object stays for the
+ * next waiter. All times are on the pool's clock.
  *
  * Tested by tests/unit/pool/admission_test.c, shed_test.c, tests/explore/pool_priority_test.c.
  */
@@ -33,7 +30,7 @@
 
 enum {
     SMOOTHING = 8,         /* one serving moves the average by an eighth of the difference */
-    A_MOMENT_NS = 1000000, /* after which to try again if nobody was served yet */
+    A_MOMENT_NS = 1000000, /* retry-after if no waiter was served yet */
 };
 
 int64_t ceni_pool_moment(const cen_pool *pool, int64_t now)
@@ -44,7 +41,7 @@ int64_t ceni_pool_moment(const cen_pool *pool, int64_t now)
 
 static uint64_t waiting_locked(const cen_pool *pool)
 {
-    return ceni_load_relaxed(&pool->line->ctl) / CENI_CTL_ONE; /* written under this lock; carries nothing */
+    return ceni_load_relaxed(&pool->waiters->ctl) / CENI_CTL_ONE; /* written under this lock; carries nothing */
 }
 
 static int64_t at_least_one(int64_t ns)
@@ -52,7 +49,7 @@ static int64_t at_least_one(int64_t ns)
     return ns > 1 ? ns : 1;
 }
 
-/* ---- How quickly those in line are served ------------------------------------------------ */
+/* ---- The pace at which waiters are served -------------------------------------------------- */
 
 void ceni_pace_begin_locked(cen_pool *pool, int64_t now)
 {
@@ -72,17 +69,17 @@ int64_t ceni_pace_estimate_locked(const cen_pool *pool, const ceni_pool_waiter *
     int64_t moment = ceni_pool_moment(pool, now), between = pool->pace.between;
     int64_t before = (int64_t)ceni_turn_ahead_locked(pool, waiter, moment) + 1;
     int64_t estimate = between < CENI_FOREVER / before ? between * before : CENI_FOREVER;
-    int64_t nobody = waiting_locked(pool) > 0 ? moment - pool->pace.from : 0; /* was served in that time */
+    int64_t nobody = waiting_locked(pool) > 0 ? moment - pool->pace.from : 0; /* time without a serving */
     return nobody > estimate ? nobody : estimate;
 }
 
-/* ---- Who may wait ---------------------------------------------------------------------------- */
+/* ---- Admission -------------------------------------------------------------------------------- */
 
 int64_t ceni_retry_opening_locked(const cen_pool *pool)
 {
     int64_t next = ceni_gate_next(&pool->gate);
     if (next != CENI_FOREVER) return at_least_one(next - ceni_pool_now(pool));
-    int64_t least = pool->options.backoff_initial_ns; /* one is tried now: it will be known soon */
+    int64_t least = pool->options.backoff_initial_ns; /* a try is running: its result is known soon */
     return least == CEN_OFF ? 1 : least;
 }
 
@@ -91,15 +88,16 @@ static bool is_full_locked(const cen_pool *pool)
     return waiting_locked(pool) >= ceni_settings_number(pool->options.max_waiters) && !ceni_planted(full_line_waits);
 }
 
-/* By how much it would be too late; 0: it would not, or nobody knows. One whose deadline has passed times out. */
+/* By how much the take would be too late; 0: it would be in time, or that is not known. A take whose deadline has
+ * passed times out instead. */
 static int64_t lateness_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, int64_t moment)
 {
     if (!pool->options.refuse_late || moment == CENI_FOREVER || pool->paused) return 0;
     bool alone = waiting_locked(pool) == 0 && !ceni_planted(late_estimate_refuses_all);
     if (alone || pool->pace.between == 0) return 0;
-    int64_t patience = moment - ceni_pool_moment(pool, now);
+    int64_t left = moment - ceni_pool_moment(pool, now);
     int64_t estimate = ceni_pace_estimate_locked(pool, waiter, now);
-    return patience > 0 && estimate > patience ? estimate - patience : 0;
+    return left > 0 && estimate > left ? estimate - left : 0;
 }
 
 static ceni_verdict refusal(cen_status status, cen_cause cause, int64_t retry_after_ns)
@@ -119,7 +117,7 @@ static ceni_verdict full_locked(const cen_pool *pool, const ceni_pool_waiter *wa
 
 ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, int64_t moment)
 {
-    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
+    uint64_t ctl = ceni_load_relaxed(&pool->waiters->ctl); /* written under this lock; carries nothing */
     if (ctl & CENI_CTL_CLOSED) return (ceni_verdict){.status = CEN_CLOSED};
     if (is_full_locked(pool)) {
         pool->tally.refused++;
@@ -137,75 +135,77 @@ ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, i
     return (ceni_verdict){.status = CEN_OK};
 }
 
-/* ---- Who is sent away --------------------------------------------------------------------------- */
+/* ---- Load shedding ------------------------------------------------------------------------------- */
 
-/* What is to be told the event stream when the lock has been dropped; has a hand on the pool. */
-static void note_events_locked(cen_pool *pool, bool before, const ceni_shed *shed, ceni_followup *call)
+/* Note the events to write after the lock was dropped; each has a hand on the pool. */
+static void note_events_locked(cen_pool *pool, bool before, const ceni_shed *shed, ceni_followup *followup)
 {
     bool ended = before && !shed->active, begins = !before && shed->active;
-    if (begins && !call->shed_begins) pool->hands++;
-    if (ended && !call->shed_ended) pool->hands++;
-    if (begins) call->shed_begins = true;
-    if (ended) call->shed_ended += shed->count;
+    if (begins && !followup->shed_begins) pool->hands++;
+    if (ended && !followup->shed_ended) pool->hands++;
+    if (begins) followup->shed_begins = true;
+    if (ended) followup->shed_ended += shed->count;
 }
 
-bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_followup *call)
+bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_followup *followup)
 {
     const cen_pool_options *o = &pool->options;
-    ceni_pool_waiter *first = ceni_waiters_first_locked(pool->line);
-    ceni_class *class = ceni_turn_class(pool->line, first);
+    ceni_pool_waiter *first = ceni_waiters_first_locked(pool->waiters);
+    ceni_class *class = ceni_turn_class(pool->waiters, first);
     int64_t now = ceni_pool_now(pool);
     bool before = class->shed.active;
     bool due = ceni_shed_judge(&class->shed, o->shed_target_ns, o->shed_interval_ns, now - first->came,
                                class->count == 1, now);
-    note_events_locked(pool, before, &class->shed, call);
+    note_events_locked(pool, before, &class->shed, followup);
     return due;
 }
 
-void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, ceni_followup *call)
+void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, ceni_followup *followup)
 {
     int64_t target = pool->options.shed_target_ns, moment = ceni_pool_moment(pool, now);
     if (target == CEN_OFF) return;
-    ceni_class *class = ceni_turn_class(pool->line, waiter);
+    ceni_class *class = ceni_turn_class(pool->waiters, waiter);
     bool before = class->shed.active;
     ceni_shed_note(&class->shed, target, moment - waiter->came, class->count == 1, moment);
-    note_events_locked(pool, before, &class->shed, call);
+    note_events_locked(pool, before, &class->shed, followup);
 }
 
-void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_followup *call)
+void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_followup *followup)
 {
-    ceni_class *class = ceni_turn_class(pool->line, waiter);
+    ceni_class *class = ceni_turn_class(pool->waiters, waiter);
     if (class->count > 0 || !class->shed.above) return;
     bool before = class->shed.active;
     ceni_shed_calm(&class->shed);
-    note_events_locked(pool, before, &class->shed, call);
+    note_events_locked(pool, before, &class->shed, followup);
 }
 
 void ceni_shedding_stop_locked(cen_pool *pool)
 {
     for (unsigned class = 0; class < CENI_CLASSES; class ++)
-        pool->line->classes[class].shed = (ceni_shed){.active = false};
+        pool->waiters->classes[class].shed = (ceni_shed){.active = false};
 }
 
 bool ceni_shedding_is_active_locked(const cen_pool *pool)
 {
     bool active = false;
-    for (unsigned class = 0; class < CENI_CLASSES; class ++) active = active || pool->line->classes[class].shed.active;
+    for (unsigned class = 0; class < CENI_CLASSES; class ++)
+        active = active || pool->waiters->classes[class].shed.active;
     return active;
 }
 
-void ceni_shedding_tell(cen_pool *pool, const ceni_followup *call)
+void ceni_shedding_tell(cen_pool *pool, const ceni_followup *followup)
 {
     ceni_occurrence event = {.kind = CEN_EVENT_SHED, .status = CEN_OVERLOAD};
-    if (call->shed_begins)
-        ceni_pool_event_tell(pool, event,
-                             "those who wait have waited for too long: some takes are refused now (shed_target_ns)");
-    if (call->shed_ended)
-        ceni_pool_event_tell(pool, event,
-                             "the waits are short again, or nobody waits: no more takes are refused; %llu %s",
-                             (unsigned long long)call->shed_ended, call->shed_ended == 1 ? "was" : "were");
-    for (int hands = call->shed_begins + (call->shed_ended > 0); hands > 0; hands--) {
-        ceni_waiters_lock(pool->line);
+    if (followup->shed_begins)
+        ceni_pool_event_tell(
+            pool, event,
+            "load shedding began: waits stayed above shed_target_ns for shed_interval_ns; some takes are refused");
+    if (followup->shed_ended)
+        ceni_pool_event_tell(pool, event, "load shedding ended: %llu %s refused",
+                             (unsigned long long)followup->shed_ended,
+                             followup->shed_ended == 1 ? "take was" : "takes were");
+    for (int hands = followup->shed_begins + (followup->shed_ended > 0); hands > 0; hands--) {
+        ceni_waiters_lock(pool->waiters);
         ceni_hand_drop_locked(pool);
     }
 }

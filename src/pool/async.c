@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking: a take that does not wait, but is told.
+ * Asynchronous takes: they do not block; their futures are completed.
  *
- *     ask: my last slot, another idle one, or a new one ▶ done at once, and posted
- *          otherwise ▶ admitted ▶ in line, as a pending waiter, with its deadline
- *     in line ──granted by whoever pumps──▶ told OK
- *             ──deadline, by the keeper (patience.c)──▶ told TIMEOUT
- *             ──close, the breaker──▶ told so
- *             ──cancel──▶ never told
+ *     take: my last slot, another idle one, or a new one ▶ completed at once, and its job posted
+ *           otherwise ▶ admitted ▶ in the queue, as a pending waiter, with its deadline
+ *     in the queue ──granted by a pump──▶ completed with OK
+ *             ──deadline, by the keeper (pending_deadline.c)──▶ completed with TIMEOUT
+ *             ──close, the breaker──▶ completed with that failure
+ *             ──cancel──▶ never completed
  *
  * Invariants
- *  Y1 A take leaves the line once, under the lock, and whoever takes it out
- *     tells it, after the lock is dropped; or it is the canceller, and nobody does.
- *  Y2 Between leaving the line and being told, the take is still the pool's: its
- *     memory stays, because its future is not done. It may outlive the pool by
- *     that moment. Therefore cancel asks the line, whose memory stays for ever,
- *     and telling touches the pool only with a hand.
- *  Y3 One that was granted an object has it noted as its own before the lock is
- *     dropped: an object is never nobody's.
+ *  Y1 A take leaves the queue once, under the lock. The thread that removes it
+ *     completes it, after the lock is dropped; or it is the canceller, and the take is not completed.
+ *  Y2 Between leaving the queue and its completion, the take still belongs to the
+ *     pool: its memory stays, because its future is not done. It may outlive the
+ *     pool for that short time. Therefore cancel uses the queue, whose memory is
+ *     never freed, and the completion touches the pool only with a hand.
+ *  Y3 A granted object is noted as the take's before the lock is dropped: an
+ *     object always has an owner.
  *
- * A lease that was asked for in a step of a task belongs to the task (L13). Its note may be written by another thread, so the
- * task counts it when it asks: an upper bound, since the ask may fail. While the ask waits, the count is not reset
- * (sync/holder.c), and the end of the task makes the ask nobody's (holders.c). A lease that was asked for outside of a task
- * belongs to nobody: the thread that asked is noted, as detached.
+ * A lease of a take that was started in a step of a task belongs to the task (L13). Another thread may write its
+ * note, so the task counts the lease when it starts the take: an upper bound, since the take may fail. While the take
+ * is pending, the count is not reset (sync/holder.c). When the task ends, the pending take is detached (holders.c). A
+ * lease of a take that was started outside a task belongs to no holder: the starting thread is noted, as detached.
  *
  * Order table
- * [Y1] ask | load of ctl | relaxed | - | nothing: whether the pool is closed, or takes must queue; asked again under the lock; carries nothing | -
+ * [Y1] ask_within | load of ctl | relaxed | - | nothing: whether the pool is closed, or takes must queue; read again under the lock; carries nothing | -
  */
 #include <cenote/pool_async.h>
 
@@ -38,14 +38,14 @@
 #include "sync/future.h"
 #include "sync/inbox.h"
 
-/* The mark of a lease that is asked for: 0 in a step of a task, whose it is; else it is nobody's. */
+/* The mark in the lease's note: 0 in a step of a task, which is the holder; otherwise CENI_HOLDER_DETACHED. */
 static inline uint64_t mark_of_asked(void)
 {
     bool attached = ceni_own_is_task(ceni_holder_current()) && !ceni_planted(asked_lease_detached);
     return attached || ceni_planted(asked_lease_attached) ? 0 : CENI_HOLDER_DETACHED;
 }
 
-/* Who asks. The count of a task goes up here, on its own thread: the grant may come from any other. */
+/* The holder of the take. A task's count goes up here, on the task's own thread, because any thread may grant. */
 static uint64_t holder_of_asked(void)
 {
     uint64_t mark = mark_of_asked();
@@ -53,10 +53,10 @@ static uint64_t holder_of_asked(void)
     return ceni_holder_number() | mark;
 }
 
-/* What is inside a cen_take_op. */
+/* The private part of a cen_take_op. */
 typedef struct asking {
     ceni_pool_waiter waiter;
-    ceni_waiters *line;
+    ceni_waiters *waiters;
     uint64_t epoch;
     int64_t began; /* on the pool's clock */
 } asking;
@@ -88,19 +88,19 @@ void cen_take_op_init(cen_take_op *take, void (*done)(cen_take_op *take), cen_ex
     take->priority = CEN_PRIORITY_NORMAL;
     take->cause = CEN_CAUSE_NONE;
     take->retry_after_ns = 0;
-    take->done_ = done; /* the rest is written when it has to wait */
+    take->done_ = done; /* the rest is written if it has to wait */
     if (done) take->future.executor_ = executor;
     else cen_future_init(&take->future);
 }
 
-/* ---- Being told ---------------------------------------------------------------------- */
+/* ---- Completing ------------------------------------------------------------------------ */
 
 static bool is_refused(ceni_pool_waiter *waiter)
 {
-    return ceni_load_relaxed(&waiter->state) == CENI_WAIT_REFUSED; /* told by this call; carries nothing */
+    return ceni_load_relaxed(&waiter->state) == CENI_WAIT_REFUSED; /* written in this call; carries nothing */
 }
 
-/* With a hand on the pool: for how long it waited, and why in vain. */
+/* Write the error: for how long the take waited, and why it failed. Has a hand on the pool. */
 static void explain(cen_take_op *take, cen_pool *pool, cen_status status)
 {
     asking *mine = inside(take);
@@ -109,21 +109,21 @@ static void explain(cen_take_op *take, cen_pool *pool, cen_status status)
     ceni_verdict verdict = {
         .status = refused ? CEN_DRIVER : status, .cause = take->cause, .retry_after_ns = take->retry_after_ns};
     if (status == CEN_CLOSED && !refused)
-        ceni_pool_refuse_closed(pool->name, error); /* or it is the driver that said so */
+        ceni_pool_refuse_closed(pool->name, error); /* otherwise CLOSED came from the driver */
     else ceni_tell_refusal(pool, verdict, ceni_pool_now(pool) - mine->began, 0, error);
     if (refused) error->code = take->future.code; /* another opening may have failed meanwhile */
     else take->future.code = error->code;
     error->status = status;
     take->cause = error->cause;
     if (ceni_planted(told_ask_keeps_no_hand)) return;
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_hand_drop_locked(pool);
 }
 
 static void deliver(ceni_pool_waiter *waiter, cen_status status)
 {
     cen_take_op *take = take_of(waiter);
-    /* the opening's time has passed, not the ask's */
+    /* the driver's timeout, not the take's */
     if (status == CEN_TIMEOUT && is_refused(waiter)) status = CEN_DRIVER;
     take->future.status = status;
     take->cause = (cen_cause)waiter->cause;
@@ -140,13 +140,13 @@ static void deliver(ceni_pool_waiter *waiter, cen_status status)
 static bool withdraw(cen_future *future)
 {
     asking *mine = inside((cen_take_op *)(void *)future);
-    if (!ceni_fork_is(mine->epoch)) return true; /* nobody here will ever touch it */
-    return ceni_waiters_withdraw(mine->line, &mine->waiter);
+    if (!ceni_fork_is(mine->epoch)) return true; /* no thread of this process touches it */
+    return ceni_waiters_withdraw(mine->waiters, &mine->waiter);
 }
 
-/* ---- Asking ---------------------------------------------------------------------------- */
+/* ---- Starting a take --------------------------------------------------------------------- */
 
-/* It has not been in line: nobody else knows of it. */
+/* Complete a take that was never in the queue: no other thread knows of it. */
 static cen_status refuse(cen_take_op *take, cen_status status)
 {
     take->future.status = status;
@@ -161,7 +161,7 @@ static cen_status refuse_closed(cen_take_op *take, const cen_pool *pool)
     return refuse(take, CEN_CLOSED);
 }
 
-/* The driver's own number is told also to one who wants no text. */
+/* The driver's code is reported also to a take that wants no text. */
 static cen_status refuse_explained(cen_take_op *take, cen_pool *pool, ceni_verdict verdict)
 {
     cen_error unseen = {.code = 0}, *error = take->future.error;
@@ -174,14 +174,14 @@ static cen_status refuse_explained(cen_take_op *take, cen_pool *pool, ceni_verdi
     return refuse(take, status);
 }
 
-static cen_status refuse_impatient(cen_take_op *take, const cen_pool *pool, cen_status status)
+static cen_status refuse_untimed(cen_take_op *take, const cen_pool *pool, cen_status status)
 {
-    ceni_error_set(take->future.error, status, 0, "pool \"%s\": a deadline cannot be kept: %s", pool->name,
+    ceni_error_set(take->future.error, status, 0, "pool \"%s\": cannot start a timer for the deadline: %s", pool->name,
                    cen_status_text(status));
     return refuse(take, status);
 }
 
-/* The next quick path, of a take too, begins with it. */
+/* Make the grant a lease; the slot becomes the thread's hint for the quick path of any take. */
 static void lend(cen_pool *pool, const ceni_grant *grant, cen_take_op *take, const char *where)
 {
     ceni_pool_own *own = ceni_pool_own_get();
@@ -192,7 +192,8 @@ static void lend(cen_pool *pool, const ceni_grant *grant, cen_take_op *take, con
     ceni_lease_fill(pool, grant->slot, grant->generation, &take->lease);
 }
 
-/* An idle object, here and now; or a new one, if the driver is quick and room is left. False: neither is to be had. */
+/* Take an idle object, or open a new one if the driver does not block and there is room. Returns false if neither is
+ * possible. */
 static bool find(cen_pool *pool, ceni_grant *grant, cen_status *status, cen_error *error)
 {
     *status = CEN_OK;
@@ -202,7 +203,7 @@ static bool find(cen_pool *pool, ceni_grant *grant, cen_status *status, cen_erro
     return true;
 }
 
-/* What is to be had without waiting. True: the take is done. */
+/* Complete the take without waiting, if possible. Returns true then. */
 static bool lend_now(cen_pool *pool, cen_take_op *take, const char *where, const void *from)
 {
     ceni_grant grant = {.slot = NULL};
@@ -222,14 +223,14 @@ static bool lend_now(cen_pool *pool, cen_take_op *take, const char *where, const
     return true;
 }
 
-/* Locks the line, and sees to it that a deadline can be kept; if it cannot, the line is not locked. */
-static cen_status lock_with_patience(cen_pool *pool, int64_t moment)
+/* Lock the queue, and make sure that a deadline can be kept. After a failure the queue is not locked. */
+static cen_status lock_and_keep_time(cen_pool *pool, int64_t moment)
 {
-    ceni_waiters_lock(pool->line);
-    if (moment == CENI_FOREVER || pool->patient) return CEN_OK;
-    ceni_waiters_unlock(pool->line);
-    cen_status status = ceni_patience_need(pool);
-    if (status == CEN_OK) ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
+    if (moment == CENI_FOREVER || pool->pending_deadlines) return CEN_OK;
+    ceni_waiters_unlock(pool->waiters);
+    cen_status status = ceni_pending_deadline_need(pool);
+    if (status == CEN_OK) ceni_waiters_lock(pool->waiters);
     return status;
 }
 
@@ -246,27 +247,27 @@ static cen_status join(cen_pool *pool, cen_take_op *take, cen_deadline deadline,
                                 .error = take->future.error,
                                 .moment = moment,
                                 .home = ceni_executor_thread(take->future.executor_)},
-                     .line = pool->line,
+                     .waiters = pool->waiters,
                      .epoch = ceni_fork_epoch(),
                      .began = pool_now};
     ceni_wheel_timer_init(&mine->waiter.timer);
-    ceni_waiters *line = pool->line;
+    ceni_waiters *waiters = pool->waiters;
     uint64_t id = pool->id;
-    ceni_followup call = {.more = false};
-    cen_status status = lock_with_patience(pool, moment);
-    if (status != CEN_OK) return refuse_impatient(take, pool, status);
+    ceni_followup followup = {.more = false};
+    cen_status status = lock_and_keep_time(pool, moment);
+    if (status != CEN_OK) return refuse_untimed(take, pool, status);
     ceni_verdict verdict = ceni_admit_locked(pool, &mine->waiter, now, moment);
     if (verdict.status == CEN_OK) {
         ceni_future_begin(&take->future, withdraw, pool);
         ceni_waiters_join_locked(pool, &mine->waiter, now);
-        ceni_patience_set_locked(pool, &mine->waiter, moment);
-        ceni_waiters_joined_locked(pool, &mine->waiter, &call);
+        ceni_pending_deadline_set_locked(pool, &mine->waiter, moment);
+        ceni_waiters_joined_locked(pool, &mine->waiter, &followup);
     }
-    ceni_waiters_unlock(line);
+    ceni_waiters_unlock(waiters);
     if (verdict.status == CEN_CLOSED) return refuse_closed(take, pool);
-    if (verdict.status == CEN_FULL && verdict.max == 0) ceni_chores_wish(pool); /* since nobody may wait for one */
+    if (verdict.status == CEN_FULL && verdict.max == 0) ceni_chores_wish(pool); /* no take may wait for one */
     if (verdict.status != CEN_OK) return refuse_explained(take, pool, verdict);
-    ceni_waiters_follow_up(line, id, pool, &call);
+    ceni_waiters_follow_up(waiters, id, pool, &followup);
     return CEN_OK;
 }
 
@@ -275,19 +276,20 @@ static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take_op 
 {
     cen_status status = ceni_pool_check(pool, "cen_pool_take_async", take->future.error);
     if (status != CEN_OK) return status;
-    if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "an ask", take->future.error);
+    if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "an asynchronous take", take->future.error);
     if (ceni_take_sampled(pool, mark_of_asked(), &take->lease, where)) {
         ceni_future_complete_fresh(&take->future);
         return CEN_OK;
     }
-    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* [Y1] carries nothing */
+    uint64_t ctl = ceni_load_relaxed(&pool->waiters->ctl); /* [Y1] carries nothing */
     if (ctl & CENI_CTL_CLOSED) return refuse_closed(take, pool);
     deadline = ceni_deadline_or(deadline, (cen_deadline){ceni_setting(&pool->default_deadline)});
     bool hurries = ceni_deadline_is_now(deadline);
-    /* Where all that comes is handed over to the first in line, a look would most likely be in vain; unless a place is left
-     * over from those in line: then this one need not be refused because they are too many. */
+    /* If all objects are handed over to the first waiter, a search would most likely find nothing. It searches all
+     * the same if an object may be opened; otherwise it could be refused because of a full queue although there is
+     * room. */
     bool handed = ctl >= CENI_CTL_ONE && ((ctl & CENI_CTL_READY) || !(ctl & CENI_CTL_HEIR)) &&
-                  ceni_load_relaxed(&pool->openable) == 0; /* a guess; carries nothing */
+                  ceni_load_relaxed(&pool->openable) == 0; /* a hint; carries nothing */
     bool looks = !(ctl & CENI_CTL_FIRST) && (hurries || !handed);
     if (looks && lend_now(pool, take, where, from)) return CEN_OK;
     if (hurries) {
@@ -298,7 +300,7 @@ static cen_status ask_within(cen_pool *pool, cen_deadline deadline, cen_take_op 
     return join(pool, take, deadline, where);
 }
 
-/* Whoever is told by this thread, inline, is told when nothing of the pool is touched any more: it may free it. */
+/* Inline jobs of this thread run after the last access to the pool, because they may free it. */
 __attribute__((noinline)) static cen_status ask_slowly(cen_pool *pool, cen_deadline deadline, cen_take_op *take,
                                                        const char *where)
 {
@@ -309,7 +311,8 @@ __attribute__((noinline)) static cen_status ask_slowly(cen_pool *pool, cen_deadl
     return status;
 }
 
-/* The quick path is written for either mark, so that neither is computed. A task without a number goes the slow way. */
+/* The quick path is written once for each mark, so that the mark is a constant. A task without a number takes the
+ * slow path. */
 static inline bool ask_quickly(cen_pool *pool, cen_lease *out, const char *where)
 {
     bool attached = ceni_holder_current()->note & CENI_HOLDER_TASK << CENI_HOLDER_SHIFT;
@@ -322,7 +325,7 @@ cen_status cen_pool_take_async_at(cen_pool *pool, cen_deadline deadline, cen_tak
     if (!pool || !take || (take->done_ && !take->future.executor_)) return CEN_INVALID;
     if ((unsigned)take->priority > CEN_PRIORITY_LOW) return CEN_INVALID;
     if (!ceni_future_is_fresh(&take->future)) return CEN_MISUSE;
-    /* of some pool: it is found out which */
+    /* of any pool; the slow path finds out which */
     bool inside_call = ceni_pool_own_get()->callout && !ceni_planted(ask_served_inside);
     if (__builtin_expect(inside_call || !ask_quickly(pool, &take->lease, where), 0))
         return ask_slowly(pool, deadline, take, where);

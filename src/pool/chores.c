@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chores: the calls of a driver that may block, made by helper threads of the
- * runtime, a few at a time for each pool; and those that are done later, which a
- * helper only begins (later.c).
+ * Chores: the calls of a driver that may block. Helper threads of the runtime make them, a limited number at a time
+ * for each pool. Calls that complete later are only started by a helper (later.c).
  *
- * A slot that is to be reset, tested or closed waits in a list of its kind. An
- * opening waits nowhere: a helper that comes looks whether one is still wanted,
- * and only then claims a place. So an opening that nobody needs any more never
- * begins, and one that has begun belongs to the pool, not to whoever waited for
- * it (L10).
+ * A slot to be reset, tested or closed waits in a queue of its kind. Openings are not queued: a helper checks whether
+ * an opening is still wanted, and only then claims a place. So an opening that is not needed never begins, and one
+ * that has begun belongs to the pool, not to the waiter that caused it (L10).
  *
- *     event ▶ plan, under the lock: how many more helpers is there work for?
- *           ▶ lock dropped: so many errands are posted (hands.c)
- *     errand ▶ picks a chore, under the lock ▶ does it ▶ picks the next ▶ none: goes
+ *     event ▶ plan, under the lock: how many more helpers are needed?
+ *           ▶ lock dropped: that many errands are posted (hands.c)
+ *     errand ▶ picks a chore, under the lock ▶ does it ▶ picks the next ▶ none: ends
  *
- * Each kind has a capacity. A server that answers no closing holds up two helpers
- * of this pool and nothing else. Closings have an errand of their own, which does nothing else: where the runtime has reached its
- * limit of helpers it keeps one for such. An errand of the pool's ends after one chore where others wait for a helper.
+ * Each kind has a capacity. A server that does not respond to closes holds up two helpers of this pool and nothing
+ * else. Closes have an errand of their own, which does nothing else: when the runtime has reached its limit of
+ * helpers, it reserves one for such errands. The pool's usual errand ends after one chore if others wait for a
+ * helper.
  *
  * Invariants
- *  K1 If there is a chore within its kind's capacity, and the pool's share of helpers is not used up, then an errand is posted
- *     that has not begun, or a helper has yet to look for its next chore. Every
- *     event that makes a chore, or a helper's end that leaves one, plans.
+ *  K1 If there is a chore within its kind's capacity, and the pool's share of helpers is not used up, then an errand
+ *     is posted that has not begun, or a helper will still look for its next chore. Every event that makes a chore
+ *     plans, and so does the end of a helper that leaves one.
  *  K2 A slot is in at most one list, and only in the state of that list:
  *     RESETTING, CLOSING or TESTING.
- *  K3 Openings under way and slots that are live are counted before the driver
- *     is called and until after the call is over (L2).
+ *  K3 Running openings and live slots are counted from before the driver is called
+ *     until after the call has completed (L2).
  *
- * Drivers that do not block are called at once by whoever finds the chore.
+ * A driver that does not block is called at once by the thread that finds the chore.
  */
 #include <stdio.h>
 
@@ -54,20 +52,20 @@ void ceni_chores_init(cen_pool *pool)
 
 static uint32_t waiters_locked(const cen_pool *pool)
 {
-    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
+    uint64_t ctl = ceni_load_relaxed(&pool->waiters->ctl); /* written under this lock; carries nothing */
     return (uint32_t)(ctl / CENI_CTL_ONE);
 }
 
-/* The first in line has been called and is about to look, and there is something for it: it needs no opening. If it
- * is overtaken it says that it is ready, and that plans again. */
+/* The first waiter was called and is about to search, and there is an idle object for it: it needs no opening. If it
+ * is overtaken it sets READY, which plans again. */
 static bool first_will_find_locked(cen_pool *pool)
 {
-    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
+    uint64_t ctl = ceni_load_relaxed(&pool->waiters->ctl); /* written under this lock; carries nothing */
     return (ctl & (CENI_CTL_HEIR | CENI_CTL_READY)) == CENI_CTL_HEIR && ceni_idle_any_locked(pool);
 }
 
-/* Openings that should begin for those who wait. What hangs is not counted on, nor what is opened for the minimum, nor, in
- * an outage, anything: then the gate says how many are tried at a time. */
+/* Openings that should begin for waiters. Running openings reduce the number, except overdue ones, those for
+ * min_idle, and, in an outage, all: then the gate limits how many are tried at a time. */
 static uint32_t wanted_by_waiters_locked(cen_pool *pool)
 {
     uint32_t waiters = waiters_locked(pool), others = pool->overdue + pool->opening_for_minimum; /* one may be both */
@@ -82,12 +80,12 @@ static uint32_t wanted_locked(cen_pool *pool)
 {
     uint32_t room = ceni_place_room_locked(pool);
     if (room == 0) return 0;
-    uint32_t wanted = wanted_by_waiters_locked(pool) + pool->top_up;
+    uint32_t wanted = wanted_by_waiters_locked(pool) + pool->top_up + pool->wished;
     return wanted < room ? wanted : room;
 }
 
-/* Tests that takes began come on top, also those that hang: each take has its own. Tests that are done later need no
- * helper: those that somebody waits for come on top, and what hangs does not count. */
+/* Tests that takes began are added to the capacity, including those that hang: each take has its own. Tests that
+ * complete later need no helper: those for waiters are added, and those that hang do not count. */
 static uint32_t room_for_locked(const cen_pool *pool, ceni_chore kind)
 {
     uint32_t most = kind == CENI_CHORE_TEST    ? pool->options.max_concurrent_tests
@@ -119,8 +117,8 @@ static uint32_t work_locked(cen_pool *pool)
     return wanted_locked(pool) + due_locked(pool, CENI_CHORE_RESET) + due_locked(pool, CENI_CHORE_TEST);
 }
 
-/* How many more errands the pool may have, closings aside: it uses half of what the runtime allows, so that a server that is
- * silent leaves helpers to other pools, however many calls it keeps waiting. */
+/* How many more errands the pool may have, without closes. A pool uses at most half of the runtime's limit, so that a
+ * server that does not respond leaves helpers to other pools, however many calls it keeps waiting. */
 static uint32_t share_locked(const cen_pool *pool)
 {
     uint32_t limit = ceni_runtime_limit(ceni_pool_runtime(pool)), share = limit > 1 ? limit / 2 : 1;
@@ -128,7 +126,7 @@ static uint32_t share_locked(const cen_pool *pool)
     return ceni_planted(pool_takes_all_helpers) ? UINT32_MAX : used < share ? share - used : 0;
 }
 
-void ceni_chores_plan_locked(cen_pool *pool, ceni_followup *call)
+void ceni_chores_plan_locked(cen_pool *pool, ceni_followup *followup)
 {
     if (!pool->helped) return;
     uint32_t work = work_locked(pool), closings = due_locked(pool, CENI_CHORE_CLOSE);
@@ -139,8 +137,8 @@ void ceni_chores_plan_locked(cen_pool *pool, ceni_followup *call)
     pool->hired += more;
     pool->hired_closers += closers;
     pool->hands += more + closers;
-    call->hire += more;
-    call->hire_close += closers;
+    followup->hire += more;
+    followup->hire_close += closers;
 }
 
 uint32_t ceni_chores_crowded_locked(cen_pool *pool, uint32_t *limit)
@@ -162,40 +160,41 @@ void ceni_chores_prove(cen_pool *pool, bool succeeded)
 void ceni_chores_wish(cen_pool *pool)
 {
     if (!pool->helped) return;
-    ceni_followup call = {.more = false};
-    ceni_waiters_lock(pool->line);
+    ceni_followup followup = {.more = false};
+    ceni_waiters_lock(pool->waiters);
     uint32_t max = ceni_load_relaxed(&pool->max); /* written under this lock; carries nothing */
-    /* In a full pool the wish would be forgotten, and granted later to nobody. */
-    if (pool->top_up + pool->opening_for_minimum + pool->testing_for_waiters == 0 && pool->live < max) pool->top_up = 1;
-    ceni_chores_plan_locked(pool, &call);
-    ceni_waiters_unlock(pool->line);
-    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
+    /* In a full pool the wish would stay, and an object would be opened later without need. */
+    if (pool->top_up + pool->opening_for_minimum + pool->testing_for_waiters == 0 && pool->live < max)
+        pool->wished = true;
+    ceni_chores_plan_locked(pool, &followup);
+    ceni_waiters_unlock(pool->waiters);
+    ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
 }
 
 /* ---- Opening ------------------------------------------------------------------------- */
 
-/* Something may have become possible, or unnecessary. */
+/* A call has completed: other calls may begin, or have become unnecessary. */
 void ceni_chores_replan(cen_pool *pool, ceni_chore done)
 {
-    ceni_followup call = {.more = false};
-    ceni_waiters_lock(pool->line);
+    ceni_followup followup = {.more = false};
+    ceni_waiters_lock(pool->waiters);
     pool->busy[done]--;
     if (done == CENI_CHORE_TEST && pool->tests_due) pool->next_round = 0;
-    /* another may have to be tested before it is handed over */
+    /* another object may have to be tested before it is handed over */
     bool next = done == CENI_CHORE_TEST && waiters_locked(pool) > 0;
-    if (next) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
-    ceni_chores_plan_locked(pool, &call);
-    ceni_keeper_plan_locked(pool, &call);
-    ceni_waiters_unlock(pool->line);
-    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
+    if (next) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &followup);
+    ceni_chores_plan_locked(pool, &followup);
+    ceni_keeper_plan_locked(pool, &followup);
+    ceni_waiters_unlock(pool->waiters);
+    ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
 }
 
-/* The count goes down before the object is idle: the next round counts what is there. */
+/* The count goes down before the object is idle, because the next round counts idle objects. */
 static void end_for_minimum(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     pool->opening_for_minimum--;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
 }
 
 static void opened(cen_pool *pool, uint32_t index, const ceni_call_outcome *how)
@@ -204,19 +203,19 @@ static void opened(cen_pool *pool, uint32_t index, const ceni_call_outcome *how)
     ceni_place_note_opened(pool, index, how, NULL);
     if (how->for_minimum) end_for_minimum(pool);
     if (how->status != CEN_OK) {
-        ceni_waiters_lock(pool->line);
+        ceni_waiters_lock(pool->waiters);
         if (how->for_minimum) ceni_keeper_retry_locked(pool);
         ceni_place_vacate_locked(pool, index, CENI_SLOT_OPENING);
         return;
     }
     if (how->unwanted && !ceni_planted(late_open_is_lent))
-        ceni_place_end_from(pool, index, generation, CENI_SLOT_OPENING, "it was opened too late");
+        ceni_place_end_from(pool, index, generation, CENI_SLOT_OPENING, "opened too late, or cancelled");
     else ceni_place_publish_opened(pool, index, generation);
 }
 
 /* ---- Check and reset -------------------------------------------------------------------- */
 
-/* Nothing is wrong with it, as far as its memory tells. */
+/* The driver's check has found no problem. */
 static void pass(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
@@ -235,12 +234,12 @@ static void was_reset(cen_pool *pool, uint32_t index, const ceni_call_outcome *h
 {
     uint64_t generation = ceni_slot_generation(pool, index);
     bool done = how->status == CEN_OK;
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     if (done) pool->tally.reset++;
     else pool->tally.reset_failed++;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (done) {
-        /* An error of an earlier try that the driver left there has its own status. */
+        /* If the driver has left the error of an earlier try there, its status is not OK. */
         if (how->said->status == CEN_OK && how->said->text[0]) ceni_left_open(pool, index, generation, how->said->text);
         pass(pool, index, generation);
         return;
@@ -249,15 +248,15 @@ static void was_reset(cen_pool *pool, uint32_t index, const ceni_call_outcome *h
         pool,
         (ceni_occurrence){
             .kind = CEN_EVENT_RESET_FAILED, .status = how->status, .code = how->said->code, .value = index},
-        "object %u could not be reset: %.200s", index, ceni_outcome_words(how));
-    ceni_place_end_failed(pool, index, generation, CENI_SLOT_RESETTING, "it could not be reset", how);
+        "reset of object %u failed: %.200s", index, ceni_outcome_words(how));
+    ceni_place_end_failed(pool, index, generation, CENI_SLOT_RESETTING, "reset failed", how);
 }
 
-/* A call that returns when it is done. */
+/* A driver call that returns when it has completed. */
 static ceni_call_outcome call_with(cen_pool *pool, uint32_t index, cen_status (*function)(void *, void *, cen_error *),
                                    cen_error *said)
 {
-    void *object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* the caller's own; carries nothing */
+    void *object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* the caller owns it; carries nothing */
     *said = (cen_error){.status = CEN_OK};
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
@@ -268,7 +267,7 @@ static ceni_call_outcome call_with(cen_pool *pool, uint32_t index, cen_status (*
 
 static cen_condition check(cen_pool *pool, ceni_slot *slot)
 {
-    void *object = ceni_load_relaxed(&slot->object); /* the caller's own; carries nothing */
+    void *object = ceni_load_relaxed(&slot->object); /* the caller owns it; carries nothing */
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
     cen_condition condition = pool->calls.check(pool->driver.argument, object);
@@ -278,14 +277,14 @@ static cen_condition check(cen_pool *pool, ceni_slot *slot)
 
 static void queue(cen_pool *pool, ceni_chore chore, ceni_slot *slot)
 {
-    ceni_followup call = {.more = false};
-    ceni_waiters *line = pool->line;
+    ceni_followup followup = {.more = false};
+    ceni_waiters *waiters = pool->waiters;
     uint64_t id = pool->id;
-    ceni_waiters_lock(line);
+    ceni_waiters_lock(waiters);
     ceni_queues_add_locked(pool, chore, slot);
-    ceni_chores_plan_locked(pool, &call);
-    ceni_waiters_unlock(line);
-    ceni_waiters_follow_up(line, id, pool, &call);
+    ceni_chores_plan_locked(pool, &followup);
+    ceni_waiters_unlock(waiters);
+    ceni_waiters_follow_up(waiters, id, pool, &followup);
 }
 
 void ceni_chores_check(cen_pool *pool, uint32_t index, uint64_t generation)
@@ -294,11 +293,11 @@ void ceni_chores_check(cen_pool *pool, uint32_t index, uint64_t generation)
                         pool->calls.check ? check(pool, ceni_slot_at(pool, index)) : CEN_CLEAN);
 }
 
-/* While the slot is the caller's, so that the pool cannot be gone. */
+/* The caller owns the slot, so the pool cannot be gone. */
 static void end_broken(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_trust_shaken(pool);
-    ceni_place_end_from(pool, index, generation, CENI_SLOT_RESETTING, "it is broken");
+    ceni_place_end_from(pool, index, generation, CENI_SLOT_RESETTING, "found broken by the driver's check");
 }
 
 void ceni_chores_checked(cen_pool *pool, uint32_t index, uint64_t generation, cen_condition condition)
@@ -308,12 +307,14 @@ void ceni_chores_checked(cen_pool *pool, uint32_t index, uint64_t generation, ce
     else if (condition != CEN_DIRTY) end_broken(pool, index, generation);
     else if (pool->helped && (pool->calls.reset || pool->calls.reset_async)) queue(pool, CENI_CHORE_RESET, slot);
     else if (!pool->helped && pool->calls.reset) do_chore(pool, CENI_CHORE_RESET, index, false);
-    else ceni_place_end_from(pool, index, generation, CENI_SLOT_RESETTING, "it is dirty and cannot be reset");
+    else
+        ceni_place_end_from(pool, index, generation, CENI_SLOT_RESETTING,
+                            "found dirty by the driver's check; the driver has no reset");
 }
 
 /* ---- Test ------------------------------------------------------------------------------------ */
 
-/* Whether somebody waited for the test. */
+/* Returns true if a waiter waited for the test. */
 bool ceni_chores_unwant_locked(cen_pool *pool, ceni_slot *slot)
 {
     if (!slot->notes.is_wanted) return false;
@@ -325,11 +326,11 @@ bool ceni_chores_unwant_locked(cen_pool *pool, ceni_slot *slot)
 static bool has_passed(cen_pool *pool, ceni_slot *slot, const ceni_call_outcome *how)
 {
     bool works = how->status == CEN_OK;
-    ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool)); /* for who asks when to test again; carries nothing */
-    ceni_waiters_lock(pool->line);
+    ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool)); /* a moment, for later tests; carries nothing */
+    ceni_waiters_lock(pool->waiters);
     pool->tally.tested++;
     pool->tally.test_failed += !works;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (works) return true;
     ceni_trust_shaken(pool);
     uint32_t index = ceni_slot_index(pool, slot);
@@ -337,7 +338,7 @@ static bool has_passed(cen_pool *pool, ceni_slot *slot, const ceni_call_outcome 
         pool,
         (ceni_occurrence){
             .kind = CEN_EVENT_TEST_FAILED, .status = how->status, .code = how->said->code, .value = index},
-        "object %u failed its test: %.200s", index, ceni_outcome_words(how));
+        "health check of object %u failed: %.200s", index, ceni_outcome_words(how));
     return false;
 }
 
@@ -355,7 +356,7 @@ bool ceni_chores_works(cen_pool *pool, ceni_slot *slot, ceni_checks *checks)
     if (!pool->calls.test) return true;
     cen_error said;
     int64_t began = ceni_pool_now(pool);
-    ceni_store_relaxed(&slot->tested_at, began); /* for who looks for what takes long; carries nothing */
+    ceni_store_relaxed(&slot->tested_at, began); /* for the search for overdue calls; carries nothing */
     ceni_call_outcome how = call_with(pool, ceni_slot_index(pool, slot), pool->calls.test, &said);
     if (has_passed(pool, slot, &how)) return true;
     if (checks)
@@ -363,24 +364,24 @@ bool ceni_chores_works(cen_pool *pool, ceni_slot *slot, ceni_checks *checks)
     return false;
 }
 
-/* One that took too long was marked, and ends although it works. */
+/* An object whose test took too long is marked, and is closed although it works. */
 static void was_tested(cen_pool *pool, uint32_t index, const ceni_call_outcome *how)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t generation = ceni_slot_generation(pool, index);
     bool works = has_passed(pool, slot, how);
     if (ceni_checkup_ends(pool, index, generation, works ? NULL : ceni_outcome_words(how))) return;
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool wanted = ceni_chores_unwant_locked(pool, slot);
-    ceni_waiters_unlock(pool->line);
-    if (wanted) ceni_keeper_nudge(pool); /* it will be out, and is not to be trusted for ever after that */
+    ceni_waiters_unlock(pool->waiters);
+    if (wanted) ceni_keeper_nudge(pool); /* it will be lent; rounds must go on, so that trust in it ends again */
     if (works) ceni_place_return(pool, index, generation, CENI_SLOT_TESTING);
-    else ceni_place_end_failed(pool, index, generation, CENI_SLOT_TESTING, "it failed its test", how);
+    else ceni_place_end_failed(pool, index, generation, CENI_SLOT_TESTING, "health check failed", how);
 }
 
 void ceni_chores_test(cen_pool *pool, uint32_t index)
 {
-    /* it has not begun, so it does not take long; carries nothing */
+    /* not begun yet, so it is not overdue; carries nothing */
     ceni_store_relaxed(&ceni_slot_at(pool, index)->tested_at, 0);
     if (pool->helped) queue(pool, CENI_CHORE_TEST, ceni_slot_at(pool, index));
     else do_chore(pool, CENI_CHORE_TEST, index, false);
@@ -388,16 +389,17 @@ void ceni_chores_test(cen_pool *pool, uint32_t index)
 
 /* ---- A helper ---------------------------------------------------------------------------------- */
 
-/* What to do next, if anything. A slot of a list is taken out; a place is claimed. */
+/* Pick the next chore, if there is one: remove a slot from its queue, or claim a place. */
 static bool pick_usual_locked(cen_pool *pool, ceni_chore *chore, uint32_t *index, bool *for_minimum)
 {
     *chore = CENI_CHORE_OPEN;
-    *for_minimum = wanted_by_waiters_locked(pool) == 0 && pool->top_up > 0;
+    *for_minimum = wanted_by_waiters_locked(pool) == 0 && pool->top_up + pool->wished > 0;
     bool wanted = wanted_locked(pool) > 0 || ceni_planted(opens_for_nobody);
     bool picked = wanted && ceni_place_claim_for_helper_locked(pool, index);
     if (picked) ceni_slot_at(pool, *index)->notes = (ceni_slot_notes){.number_ = 0};
     if (picked && *for_minimum) {
-        pool->top_up--;
+        if (pool->wished) pool->wished = false;
+        else pool->top_up--;
         pool->opening_for_minimum++;
     }
     for (int kind = CENI_CHORE_RESET; kind < CENI_CHORES && !picked; kind++) {
@@ -424,14 +426,14 @@ static bool pick_locked(cen_pool *pool, bool closes_only, ceni_chore *chore, uin
     return picked;
 }
 
-/* Until when the keeper is to see whether the call has returned. */
+/* Note when the call will be overdue, for the keeper. */
 static void expect_locked(cen_pool *pool, ceni_chore chore, uint32_t index)
 {
     int64_t limit = chore == CENI_CHORE_OPEN ? pool->options.open_timeout_ns : CEN_OFF;
     if (chore == CENI_CHORE_TEST) limit = pool->options.test_timeout_ns;
     int64_t now = ceni_pool_now(pool), moment = limit < CENI_FOREVER - now ? now + limit : CENI_FOREVER;
     ceni_slot *slot = ceni_slot_at(pool, index);
-    if (chore == CENI_CHORE_OPEN) ceni_store_relaxed(&slot->opened_at, now); /* the caller's own; carries nothing */
+    if (chore == CENI_CHORE_OPEN) ceni_store_relaxed(&slot->opened_at, now); /* the caller owns it; carries nothing */
     if (chore == CENI_CHORE_TEST) ceni_store_relaxed(&slot->tested_at, now); /* likewise; carries nothing */
     if (limit != CEN_OFF && moment < pool->next_overdue) pool->next_overdue = moment; /* a limit may still be set */
 }
@@ -458,7 +460,7 @@ static void do_chore(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_
     case CENI_CHORE_RESET: how = call_with(pool, index, pool->calls.reset, &said); break;
     case CENI_CHORE_CLOSE: ceni_place_call_close(pool, index); break;
     default:
-        /* for who looks for what takes long; carries nothing */
+        /* for the search for overdue calls; carries nothing */
         ceni_store_relaxed(&slot->tested_at, ceni_pool_now(pool));
         how = call_with(pool, index, pool->calls.test, &said);
         break;
@@ -468,10 +470,11 @@ static void do_chore(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_
     ceni_chores_follow(pool, chore, index, &how);
 }
 
-/* What a closed pool has still to test or to reset is ended as it is: a driver that does it later might take for ever. */
+/* In a closed pool, tests and resets that would complete later are skipped, and the object is closed: the driver
+ * might never complete them. */
 static bool is_vain_locked(const cen_pool *pool, ceni_chore chore)
 {
-    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
+    uint64_t ctl = ceni_load_relaxed(&pool->waiters->ctl); /* written under this lock; carries nothing */
     return (ctl & CENI_CTL_CLOSED) && (chore == CENI_CHORE_TEST || chore == CENI_CHORE_RESET) &&
            ceni_later_does(pool, chore);
 }
@@ -481,57 +484,57 @@ static void end_untried(cen_pool *pool, ceni_chore chore, uint32_t index)
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t generation = ceni_slot_generation(pool, index);
     cen_future *giving = ceni_giving_claim(slot, generation);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_chores_unwant_locked(pool, slot);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     ceni_place_end_from(pool, index, generation, chore == CENI_CHORE_TEST ? CENI_SLOT_TESTING : CENI_SLOT_RESETTING,
-                        "the pool is closed");
+                        "pool closed");
     if (giving) ceni_giving_succeed(giving); /* nothing was found wrong with it */
 }
 
-/* A helper begins nothing while the process exits; whoever else comes here is a thread of the program's. */
+/* Helpers begin no call while the process exits; other callers are threads of the program. */
 static bool may_go_on(void)
 {
     return !ceni_thread_in_call() || !ceni_exiting();
 }
 
-/* Others wait for a helper: what is left is done by an errand that waits behind them, in this one's share. */
+/* Others wait for a helper: the remaining work goes to an errand that waits behind them, within the pool's share. */
 static void make_way_locked(cen_pool *pool)
 {
-    ceni_followup call = {.more = false};
+    ceni_followup followup = {.more = false};
     pool->working--;
-    ceni_chores_plan_locked(pool, &call);
+    ceni_chores_plan_locked(pool, &followup);
     pool->working++;
-    ceni_waiters_unlock(pool->line);
-    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
+    ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
+    ceni_waiters_lock(pool->waiters);
 }
 
 /* `makes_way`: it is an errand. */
 static void work_on_locked(cen_pool *pool, bool closes_only, bool makes_way)
 {
-    ceni_waiters *line = pool->line;
+    ceni_waiters *waiters = pool->waiters;
     ceni_chore chore;
     uint32_t index;
     bool for_minimum;
     while (may_go_on() && pick_locked(pool, closes_only, &chore, &index, &for_minimum)) {
-        ceni_followup call = {.more = false};
+        ceni_followup followup = {.more = false};
         cen_ticket ticket;
         bool vain = is_vain_locked(pool, chore), later = !vain && ceni_later_does(pool, chore);
         expect_locked(pool, chore, index);
         if (later) ticket = ceni_later_issue_locked(pool, chore, index, for_minimum);
-        ceni_chores_plan_locked(pool, &call);
-        ceni_keeper_plan_locked(pool, &call);
-        ceni_waiters_unlock(line);
-        ceni_waiters_follow_up(line, pool->id, pool, &call);
+        ceni_chores_plan_locked(pool, &followup);
+        ceni_keeper_plan_locked(pool, &followup);
+        ceni_waiters_unlock(waiters);
+        ceni_waiters_follow_up(waiters, pool->id, pool, &followup);
         if (later) {
-            ceni_later_start(pool, chore, index, ticket); /* whoever says that it is done plans again */
+            ceni_later_start(pool, chore, index, ticket); /* its completion plans again */
         } else {
             if (vain) end_untried(pool, chore, index);
             else do_chore(pool, chore, index, for_minimum);
             ceni_chores_replan(pool, chore);
         }
-        ceni_waiters_lock(line);
+        ceni_waiters_lock(waiters);
         if (makes_way && ceni_runtime_is_crowded(ceni_pool_runtime(pool))) {
             make_way_locked(pool);
             return;
@@ -544,11 +547,11 @@ void ceni_chores_work_locked(cen_pool *pool)
     work_on_locked(pool, false, false);
 }
 
-/* Has a hand, so the pool is there until it drops it. */
+/* The errand has a hand, so the pool exists until it is dropped. */
 static void run(ceni_errand *errand)
 {
     cen_pool *pool = (cen_pool *)(void *)((char *)errand - offsetof(cen_pool, errand));
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     pool->hired--;
     pool->working++;
     work_on_locked(pool, false, !ceni_planted(pool_keeps_its_helper));
@@ -558,7 +561,7 @@ static void run(ceni_errand *errand)
 static void run_closer(ceni_errand *errand)
 {
     cen_pool *pool = (cen_pool *)(void *)((char *)errand - offsetof(cen_pool, closer));
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     pool->hired_closers--;
     pool->working++;
     pool->closers++;

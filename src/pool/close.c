@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a pool.
+ * Closing and freeing a pool.
  *
- * Close marks the line (nobody joins, nothing is opened), sends the waiting
- * away, closes what is idle, and waits for `live` to become 0. What is out at
- * the deadline is revoked: REVOKING while the driver's interrupt runs, so that
- * a holder who comes back in that moment does not close the object under it;
- * then REVOKED. Every way an object goes ends in ceni_place_vacate_locked; the
- * last one wakes the closer or, if the pool was freed meanwhile, gives its
- * memory back.
+ * Close marks the wait queue (no waiter joins, no object is opened), sends the waiters away, closes idle objects, and
+ * waits for `live` to become 0. Leases that are still out at the deadline are revoked. Their slots are REVOKING while
+ * the driver's interrupt runs, so that a give at that moment does not close the object during the call, and REVOKED
+ * afterwards. Every way of closing an object ends in ceni_place_vacate_locked. The last object wakes the closer or,
+ * if the pool was freed meanwhile, frees its memory.
  *
- * The naive version sweeps the idle slots and then marks the pool: what is
- * given between the two stays idle for ever. Here the mark comes first; a give
- * after it sees it [T4 in take.c], one before it is found by the sweep [S2 in slot.c].
+ * The naive version sweeps the idle slots and then marks the pool: an object that is given between the two stays idle
+ * forever. Here the mark comes first. A give after the mark sees it [T4 in take.c]; a give before it is found by the
+ * sweep [S2 in slot.c].
  *
  * Order table
  * [C2] await | load of turns  | acquire | O4 in places.c | nothing: the lock follows | nothing; it is the futex's word
@@ -24,14 +22,14 @@
 #include "port/port.h"
 #include "port/process_exit.h"
 
-/* Closes the object if it is still idle. */
+/* Close the object if it is still idle. */
 static bool close_one(cen_pool *pool, uint32_t index, uint64_t word, bool was_idle)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool ours = ceni_idle_withdraw_locked(pool, index, ceni_word_generation(word));
     if (ours) ceni_slot_at(pool, index)->notes = (ceni_slot_notes){.was_idle = was_idle};
-    ceni_waiters_unlock(pool->line);
-    if (ours) ceni_place_end(pool, index, "the pool is closed");
+    ceni_waiters_unlock(pool->waiters);
+    if (ours) ceni_place_end(pool, index, "pool closed");
     return ours;
 }
 
@@ -47,22 +45,23 @@ static uint32_t close_idle(cen_pool *pool)
 
 static uint32_t live_now(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     uint32_t live = pool->live;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     return live;
 }
 
-/* True if nothing is left at `moment`. In a manual runtime what is due is done here meanwhile. */
+/* Wait until no object is left. Returns false if some are left at `moment`. With a manual runtime, runs what is due
+ * meanwhile. */
 static bool await_empty(cen_pool *pool, int64_t moment)
 {
     cen_runtime *runtime = ceni_pool_runtime(pool);
     bool tends = pool->helped && runtime && ceni_runtime_is_manual(runtime);
     for (;;) {
-        uint32_t seen = ceni_load_acquire(&pool->line->turns); /* [C2] */
+        uint32_t seen = ceni_load_acquire(&pool->waiters->turns); /* [C2] */
         int64_t until = tends ? ceni_runtime_tend(runtime) : moment;
         if (live_now(pool) == 0) return true;
-        bool late = ceni_futex_wait(&pool->line->turns, seen, until < moment ? until : moment) == CENI_TIMED_OUT;
+        bool late = ceni_futex_wait(&pool->waiters->turns, seen, until < moment ? until : moment) == CENI_TIMED_OUT;
         if (late && (!tends || ceni_clock_now() >= moment)) return live_now(pool) == 0;
     }
 }
@@ -70,21 +69,21 @@ static bool await_empty(cen_pool *pool, int64_t moment)
 void ceni_slot_interrupt(cen_pool *pool, ceni_slot *slot)
 {
     if (!pool->calls.interrupt) return;
-    void *object = ceni_load_relaxed(&slot->object); /* the slot is REVOKING, and ours; carries nothing */
+    void *object = ceni_load_relaxed(&slot->object); /* the caller owns the slot, REVOKING; carries nothing */
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
     pool->calls.interrupt(pool->driver.argument, object);
     ceni_callout_end(&callout);
 }
 
-/* HELD becomes REVOKING, and interrupt has been called: true then, and the slot is the caller's. */
+/* Move a HELD slot to REVOKING and call interrupt. Returns true then, and the caller owns the slot. */
 static bool begin_revoking(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     if (!ceni_slot_move(slot, generation, CENI_SLOT_HELD, CENI_SLOT_REVOKING)) return false;
-    ceni_waiters_lock(pool->line);
-    pool->revoked++; /* before its holder can bring it back */
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_lock(pool->waiters);
+    pool->revoked++; /* before its holder can give it back */
+    ceni_waiters_unlock(pool->waiters);
     ceni_slot_interrupt(pool, slot);
     return true;
 }
@@ -107,25 +106,25 @@ bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation)
         ceni_holder_settle(pool, index, generation);
         return true;
     }
-    ceni_slot_move(slot, generation, CENI_SLOT_RETURNED, CENI_SLOT_CLOSING); /* it came back meanwhile */
+    ceni_slot_move(slot, generation, CENI_SLOT_RETURNED, CENI_SLOT_CLOSING); /* it was given meanwhile */
     ceni_use_ends(pool, slot, generation);
     ceni_revoked_is_back(pool);
-    ceni_place_end(pool, index, "it had been taken away from its holder, who has brought it back");
+    ceni_place_end(pool, index, "revoked, then given back");
     return true;
 }
 
-/* Whose the lease is, is read before it ends. */
+/* The holder is read before the lease ends. */
 static void revoke_and_tell(cen_pool *pool, uint32_t index, uint64_t generation)
 {
     cen_object_view holding;
     bool known = ceni_slot_holding(pool, index, &holding) && holding.generation == generation;
     if (!ceni_slot_revoke(pool, index, generation) || ceni_planted(close_revokes_in_silence)) return;
     if (!known) holding = (cen_object_view){.index = index};
-    ceni_tell_held(pool, CEN_EVENT_REVOKED, &holding, "; the pool is closed, and it is revoked");
+    ceni_tell_held(pool, CEN_EVENT_REVOKED, &holding, "; lease revoked: pool closed");
 }
 
-/* A slot may still become idle by a give, and be lent to a take that began
- * before the close: each is looked at until it is neither. */
+/* A slot may still become idle by a give, and be lent to a take that began before the close. So each slot is checked
+ * until it is neither held nor idle. */
 void ceni_close_revoke_all(cen_pool *pool)
 {
     uint32_t places = ceni_place_reach(pool);
@@ -140,27 +139,27 @@ void ceni_close_revoke_all(cen_pool *pool)
     }
 }
 
-/* The closer has a hand: one who asked, and is told by this very thread that the pool is closed, may free it. */
+/* The closer has a hand, because a completion callback that this thread runs for a pending take may free the pool. */
 bool ceni_close_mark(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     /* written under this lock; carries nothing */
-    bool first = !(ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED);
-    ceni_waiters_mark_locked(pool->line, 0, CENI_CTL_CLOSED);
+    bool first = !(ceni_load_relaxed(&pool->waiters->ctl) & CENI_CTL_CLOSED);
+    ceni_waiters_mark_locked(pool->waiters, 0, CENI_CTL_CLOSED);
     pool->closed = true;
     if (first) pool->tally.closed_before = pool->tally.closed;
     pool->hands += first;
     ceni_places_counted_locked(pool);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     return first;
 }
 
 void ceni_close_begin(cen_pool *pool, cen_close_report *report)
 {
-    /* who is late can be told apart at the deadline */
+    /* so that every lease has an age at the deadline */
     if (!ceni_planted(close_meets_nobody)) ceni_slots_meet_holders(pool);
     ceni_keeper_retire(pool);
-    ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_POOL_CLOSED}, "the pool is closed");
+    ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_POOL_CLOSED}, "closed");
     ceni_checkups_send_away(pool);
     report->waiting = ceni_planted(close_leaves_waiters) ? 0 : ceni_waiters_send_away(pool);
     report->idle = close_idle(pool);
@@ -181,7 +180,7 @@ cen_status ceni_close_answer(cen_pool *pool, const cen_close_report *report, cen
 
 static void let_go(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_hand_drop_locked(pool);
 }
 
@@ -191,9 +190,9 @@ static cen_close_report close_until(cen_pool *pool, int64_t moment)
     ceni_close_begin(pool, &report);
     if (ceni_exiting()) ceni_hand_work_here(pool);
     if (!await_empty(pool, moment)) ceni_close_revoke_all(pool);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_close_count_locked(pool, &report);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     return report;
 }
 
@@ -212,14 +211,14 @@ cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_repor
     return status;
 }
 
-/* What is still out may be with a thread that ends and does not give it: it must find the pool then, in one of the
- * directories at every moment. Leaves a hand on the pool. */
+/* Move the pool to the directory of freed pools, if objects are still out: a holder that ends without giving must
+ * find the pool in one of the directories at every moment. Leaves a hand on the pool. */
 static void bury(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     pool->hands++;
     bool out = pool->live > 0;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (out) {
         pool->freed_entry = (ceni_directory_entry){.kind = "pool", .name = pool->name, .object = pool};
         ceni_directory_join(ceni_directory_freed(), &pool->freed_entry);
@@ -231,7 +230,7 @@ cen_status cen_pool_free(cen_pool *pool)
 {
     if (!pool) return CEN_OK;
     if (!ceni_pool_is_ours(pool)) {
-        ceni_pool_release_memory(pool); /* the line is the parent's, and the objects too */
+        ceni_pool_release_memory(pool); /* the queue and the objects belong to the parent */
         return CEN_OK;
     }
     if (ceni_callout_inside(pool)) return CEN_MISUSE;
@@ -243,11 +242,11 @@ cen_status cen_pool_free(cen_pool *pool)
     ceni_pool_events_finish(pool);
     bury(pool);
     ceni_hand_await_work(pool);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     pool->freed = true;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     ceni_orphans_end(pool);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_hand_drop_locked(pool);
     return CEN_OK;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool as a component of include/cenote/component.h: its metrics, the actions it obeys.
- * times.c has its histograms, describe.c its description.
+ * A pool as a component (include/cenote/component.h): its metrics and actions. times.c has its histograms, describe.c
+ * its description.
  *
- * The metrics are those of one cen_pool_stats_get, so they satisfy the same equations
- * (L19). Three settings are there besides, as gauges, if they are on: what is idle
- * and who waits is judged by them.
+ * The metrics come from one cen_pool_stats_get, so they satisfy the same equations (L19). In addition there are the
+ * settings min_idle, max_idle and max_waiters as gauges, the last two unless they are CEN_OFF, because idle objects
+ * and waiters are compared with them.
  *
- * `served` and `failed` are gauges although they count: one who was handed a place
- * to open an object in counts as served, and as failed from when that fails. A
- * counter that falls would be taken for one that began anew.
+ * `served` and `failed` are gauges although they are counts. A waiter that was handed a place counts as served, and
+ * changes to failed if its opening fails. A counter that falls would look like a counter that was reset.
  */
 #include "base/error.h"
 #include "pool/internal.h"
@@ -17,7 +16,7 @@
 
 /* ---- Metrics --------------------------------------------------------------------------- */
 
-/* What is written beyond the room is only counted. */
+/* Metrics beyond the room are only counted. */
 typedef struct list {
     cen_metric *metrics;
     size_t room, count;
@@ -134,8 +133,8 @@ static size_t metrics_of(const void *object, cen_metric *metrics, size_t room)
 static cen_status resize(cen_pool *pool, int64_t max, cen_error *error)
 {
     if (max >= 1 && max <= CEN_POOL_MAX) return cen_pool_resize(pool, (uint32_t)max, error);
-    return ceni_error_set(error, CEN_INVALID, 0, "pool \"%s\" cannot have %lld objects at most: 1 to %d can be",
-                          pool->name, (long long)max, CEN_POOL_MAX);
+    return ceni_error_set(error, CEN_INVALID, 0, "pool \"%s\": max must be 1 to %d (got %lld)", pool->name,
+                          CEN_POOL_MAX, (long long)max);
 }
 
 static const char *const actions[] = {"pause", "resume", "resize", "reload", "evict", "test", NULL};

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All of a pool, for a page or a document: its settings, why a take would wait
- * now, who holds what since when, and who waits for it.
+ * The description of a pool, for a page or JSON: its settings, why a take would wait now, its holders and its waiters.
  *
- * What the description's functions are is the program's affair: they may be slow, and
- * may use this very pool. So everything is copied out first, holders without any lock
- * and those who wait under the pool's lock, at most MOST_ITEMS of them, and then
- * written with no lock held (L9). What is shown of holders and of those who wait is of two
- * moments; each line was true at one of them.
+ * The writer's functions belong to the program: they may be slow, and may use this very pool. So everything is copied
+ * first, holders without a lock and at most MOST_ITEMS waiters under the pool's lock, and is then written with no
+ * lock held (L9). Holders and waiters are shown as of two moments; each line was true at one of them.
  *
- * Holders are read twice: once for who is the oldest, and once more, when it is
- * their turn to be written. Who has given back meanwhile is left out.
+ * Holders are read twice: once to sort them by age, and once more when they are written. A holder that has given its
+ * object meanwhile is left out.
  */
 #include <stdio.h>
 
@@ -20,8 +17,8 @@
 #include "port/port.h"
 
 enum {
-    MOST_ITEMS = 4096, /* of a list, however many are asked for */
-    MOST_WORDS = 8192, /* letters of an explanation */
+    MOST_ITEMS = 4096, /* of a list, whatever the caller's limit */
+    MOST_WORDS = 8192, /* bytes of an explanation */
     HOLDER_ROOM = 32,
 };
 
@@ -30,7 +27,7 @@ static size_t lesser(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* "thread 3", "task 12"; NULL: it is not known. */
+/* "thread 3", "task 12"; NULL: not known. */
 static const char *say_holder(uint64_t holder, char text[HOLDER_ROOM])
 {
     holder &= ~CENI_HOLDER_DETACHED;
@@ -84,12 +81,12 @@ static void describe_state(const cen_description_writer *s, cen_pool *pool)
     static const char *const breakers[] = {
         [CEN_BREAKER_CLOSED] = "closed", [CEN_BREAKER_OPEN] = "open", [CEN_BREAKER_HALF_OPEN] = "half-open"};
     int64_t now = ceni_pool_now(pool);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     cen_error last = pool->gate.last;
     int64_t failed_at = pool->gate.failed_at;
     cen_breaker breaker = pool->gate.breaker;
     bool paused = pool->paused, closed = pool->closed;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     s->text(s->argument, "breaker", breakers[breaker]);
     s->truth(s->argument, "paused", paused);
     s->truth(s->argument, "closed", closed);
@@ -102,7 +99,7 @@ static void describe_state(const cen_description_writer *s, cen_pool *pool)
 
 /* ---- Holders -------------------------------------------------------------------------------- */
 
-/* One that was met, and how old it was then. */
+/* A held slot, and the age of its lease. */
 typedef struct held {
     int64_t age;
     uint32_t index;
@@ -120,7 +117,7 @@ static bool is_held(cen_pool *pool, uint32_t index, cen_object_view *out)
     return ceni_slot_holding(pool, index, out) && out->state != CEN_OBJECT_IDLE;
 }
 
-/* The thread's name and number are the system's, as they are now. */
+/* The thread's name and number are those of the system at this moment. */
 static void describe_whose(const cen_description_writer *s, uint64_t holder)
 {
     char text[HOLDER_ROOM], name[CENI_THREAD_NAME_ROOM];
@@ -165,15 +162,14 @@ static void describe_holder(const cen_description_writer *s, const cen_object_vi
     s->end(s->argument);
 }
 
-/* All who hold something, with their ages; also notes, for later, that they were met. */
+/* Collect all held slots with the ages of their leases, and mark the leases. */
 static size_t meet_holders(cen_pool *pool, held *all, uint32_t places)
 {
     size_t count = 0;
     for (uint32_t index = 0; index < places; index++) {
         cen_object_view h;
         if (!is_held(pool, index, &h)) continue;
-        ceni_slot_age(pool, ceni_slot_at(pool, index),
-                      ceni_word(h.generation, CENI_SLOT_HELD)); /* from now on it has one */
+        ceni_slot_age(pool, ceni_slot_at(pool, index), ceni_word(h.generation, CENI_SLOT_HELD)); /* mark it */
         all[count++] = (held){.age = h.held_ns, .index = index};
     }
     return count;
@@ -181,7 +177,7 @@ static size_t meet_holders(cen_pool *pool, held *all, uint32_t places)
 
 static void describe_holders(const cen_description_writer *s, cen_pool *pool, size_t most)
 {
-    uint32_t places = ceni_place_reach(pool) + 1; /* never none: an allocator need not know what to do with 0 bytes */
+    uint32_t places = ceni_place_reach(pool) + 1; /* never 0: an allocator need not handle 0 bytes */
     held *all = ceni_alloc(NULL, places * sizeof *all, _Alignof(held));
     size_t count = all ? meet_holders(pool, all, places - 1) : 0, shown = lesser(lesser(most, MOST_ITEMS), count);
     if (all) qsort(all, count, sizeof *all, by_age);
@@ -195,9 +191,9 @@ static void describe_holders(const cen_description_writer *s, cen_pool *pool, si
     ceni_free(NULL, all, places * sizeof *all, _Alignof(held));
 }
 
-/* ---- Who waits -------------------------------------------------------------------------------- */
+/* ---- Waiters ------------------------------------------------------------------------------------ */
 
-/* What is shown of one, copied under the lock; `where` lives as long as the pool. */
+/* The copied fields of a waiter; `where` stays valid as long as the pool. */
 typedef struct waiting {
     uint64_t holder;
     const char *where;
@@ -237,16 +233,17 @@ static void describe_waiter(const cen_description_writer *s, const waiting *w, i
     s->end(s->argument);
 }
 
-/* Memory is had before the lock, for as many as wait then; who comes meanwhile is only counted. */
+/* Memory is allocated before the lock is taken, for the current number of waiters; waiters that join meanwhile are
+ * only counted. */
 static void describe_waiters(const cen_description_writer *s, cen_pool *pool, size_t most)
 {
     cen_pool_stats stats = CEN_SIZED(cen_pool_stats);
     size_t room = cen_pool_stats_get(pool, &stats) == CEN_OK ? lesser(lesser(most, MOST_ITEMS), stats.waiting) : 0;
     line_copy copy = {.waiters = room ? ceni_alloc(NULL, room * sizeof(waiting), _Alignof(waiting)) : NULL};
-    ceni_waiters_lock(pool->line);
-    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock; carries nothing */
-    if (copy.waiters) ceni_turn_walk_locked(pool->line, room, copy_waiter, &copy);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_lock(pool->waiters);
+    uint64_t ctl = ceni_load_relaxed(&pool->waiters->ctl); /* written under this lock; carries nothing */
+    if (copy.waiters) ceni_turn_walk_locked(pool->waiters, room, copy_waiter, &copy);
+    ceni_waiters_unlock(pool->waiters);
     int64_t now = ceni_clock_now(), pool_now = ceni_pool_now(pool);
     s->list(s->argument, "waiters");
     for (size_t i = 0; i < copy.count; i++) describe_waiter(s, &copy.waiters[i], now, pool_now);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pools at the end of the process: when the exit handler is registered, and how it cancels running calls.
+ * Pools at the end of the process: when the exit handler is registered, and how it cancels running driver calls.
  *
- * A client library registers its own handler when it is initialised: in the driver's prepare or init, or, if that is left to
- * chance, in the first open. The handler of cenote must be registered after it (port/process_exit.h), so it is registered again
- * after each of these, once for each driver.
+ * A client library registers its own handler when it is initialised: in the driver's prepare or init, or otherwise in
+ * the first open. cenote's handler must be registered after it (port/process_exit.h), so it is registered again after
+ * each of these, once for each driver.
  *
  * Tested by tests/drivers/exit_tls_test.c, tests/drivers/exit_cancel_test.c, tests/unit/pool/exit_test.c.
  */
@@ -33,7 +33,7 @@ static void cancel_all(void)
     ceni_directory_each(ceni_directory_freed(), cancel_one, NULL);
 }
 
-/* A driver that was never called, and one that was: any two addresses that it has. */
+/* The key of a driver before its first open, and after it: two different addresses of its functions. */
 static const void *key_of(const cen_pool *pool, bool called)
 {
     const cen_driver_calls *calls = &pool->calls;

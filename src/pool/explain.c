@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why there is no object: in the text of a take that failed, and for whoever asks.
+ * Explanations why there is no object: the text and cause of a take that failed, and cen_pool_explain.
  *
- * A pool that is exhausted has one of a few causes, which ask for different
- * remedies and look the same from outside: nothing comes back in time. So one
- * picture is taken, and the first of these that fits is named:
+ * A take gets no object for one of a few causes. They need different remedies and look the same from outside: no
+ * object comes back in time. So one picture of the pool is taken, and the first of these causes that applies is
+ * named:
  *
- *     CLOSED, PAUSED              somebody said so
+ *     CLOSED, PAUSED              the program has closed or paused the pool
  *     SELF_WAIT                   the holder holds all of them itself
- *     OPENING_FAILED              there is room, and no object can be made for it; BREAKER_OPEN: and the breaker is not closed
- *     OPENING_SLOW                an object is being made
- *     NOT_OPENED                  there is room, and no helper has begun to make one
- *     NO_OBJECTS                  no driver, and nothing was adopted
- *     LEAK                        somebody has had one for far longer than another has, as far
- *                                 as anybody looked, or nothing came back for a long time
+ *     OPENING_FAILED              there is room, and objects cannot be opened; BREAKER_OPEN: and the
+ *                                 breaker is not closed
+ *     OPENING_SLOW                an object is being opened
+ *     NOT_OPENED                  there is room, and no helper has begun to open one
+ *     NO_OBJECTS                  no driver, and no object was adopted
+ *     LEAK                        a holder has had an object for far longer than another, as far
+ *                                 as ages are known, or no object came back for a long time
  *     EXHAUSTED                   all are in use, and come back
  *     REVOKED, HEALTH_CHECK,      none is in use; they are revoked, being tested, being reset or closing
  *     RESETTING, CLOSING
  *
- * NO_HELPER takes the place of OPENING_SLOW, NOT_OPENED, HEALTH_CHECK, RESETTING and CLOSING while a call of the driver
- * waits for a helper thread. HEALTH_CHECK is also the cause of a take whose time went into objects that failed their
- * tests. The cause is a cen_cause, decided once, and the sentence is made from it: who decides by it does not read the
- * sentence.
+ * NO_HELPER replaces OPENING_SLOW, NOT_OPENED, HEALTH_CHECK, RESETTING and CLOSING while a driver call waits for a
+ * helper thread. HEALTH_CHECK is also the cause of a take that spent its time on objects that failed their tests. The
+ * cause is a cen_cause. It is decided once, and the sentence is made from it: programs decide by the cause and do not
+ * read the sentence.
  *
- * The counts come from one cen_pool_stats_get and agree with one another (L19).
- * Holders are read a moment later and are named only if the counts have any;
- * each with the age of the very lease that it has.
+ * The counts come from one cen_pool_stats_get and agree with one another (L19). Holders are read a moment later, and
+ * are named only if the counts have any, each with the age of its current lease.
  *
- * What a failed take may spend is bounded: in a pool of more than MOST_LOOKED
- * slots, or FEW if it did not wait, or while another looks, its text has the counts that are kept anyway
- * and looks at the first slots only. A thousand takes that time out at once must not read a million
- * slots each, nor a thousand slots each: they share one reason (reason.c). cen_pool_explain reads them all.
+ * The cost of a failed take is bounded. In a pool of more than MOST_LOOKED slots, or more than FEW if the take did
+ * not wait, or while another thread reads the statistics, the text has only the counts that are at hand, and only the
+ * first slots are read. A thousand takes that time out at once must not read a million slots each, nor a thousand
+ * slots each: they share one reason (reason.c). cen_pool_explain reads all slots.
  *
- * No lock is held while anything is written.
+ * No lock is held while text is written.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,20 +44,20 @@
 
 enum {
     MOST_LISTED = 5,    /* holders */
-    MOST_LOOKED = 1024, /* slots, in a take that failed after a wait ... */
-    FEW = 64,           /* ... and in one that did not wait: it may be called in a loop */
-    MOST_PLACE = 100,   /* letters of a place, the last ones: there the file's name is */
-    MOST_WORDS = 300,   /* letters of what the driver said, in an error */
-    FAR_OLDER = 10,     /* times */
+    MOST_LOOKED = 1024, /* slots read by a take that failed after a wait ... */
+    FEW = 64,           /* ... and by one that did not wait: it may be called in a loop */
+    MOST_PLACE = 100,   /* bytes of a call site, the last ones, which have the file's name */
+    MOST_WORDS = 300,   /* bytes of the driver's text in an error */
+    FAR_OLDER = 10,     /* factor */
 };
-#define LONG_NS INT64_C(10000000000)      /* who has had an object for so long may be suspected ... */
-#define VERY_LONG_NS INT64_C(60000000000) /* ... and if nothing came back for so long, all are */
+#define LONG_NS INT64_C(10000000000)      /* a lease of this age may be a leak ... */
+#define VERY_LONG_NS INT64_C(60000000000) /* ... and if no object came back for this time, all leases may be */
 
 /* ---- Writing ---------------------------------------------------------------------------- */
 
 typedef struct writer {
     char *text;
-    size_t room, used; /* used: also what did not fit */
+    size_t room, used; /* used: including the bytes that did not fit */
 } writer;
 
 __attribute__((format(printf, 2, 3))) static void say(writer *w, const char *format, ...)
@@ -70,7 +70,7 @@ __attribute__((format(printf, 2, 3))) static void say(writer *w, const char *for
     if (length > 0) w->used += (size_t)length;
 }
 
-/* In the largest unit that still says something. */
+/* Write a duration, in the largest unit that keeps two digits. */
 static void say_time(writer *w, int64_t ns)
 {
     const int64_t us = 1000, ms = 1000 * us, s = 1000 * ms, min = 60 * s;
@@ -86,27 +86,27 @@ static void say_time(writer *w, int64_t ns)
 typedef struct picture {
     cen_pool *pool;
     cen_pool_stats s;
-    bool partial;   /* only counts that are kept anyway: idle and held are not told apart, and are in `held` */
-    bool full;      /* nothing more may be opened */
-    cen_error last; /* failed opening; status OK: there was none */
+    bool partial;   /* only the counts at hand: idle and held are not distinguished, and are both in `held` */
+    bool full;      /* no further object may be opened */
+    cen_error last; /* the last failed opening; status OK: there was none */
     int64_t last_ago;
-    uint64_t asker; /* the thread that takes; 0: nobody does */
+    uint64_t asker; /* the holder that takes; 0: none */
     int64_t waited;
-    bool patient;                   /* it may wait until others have looked */
-    uint64_t sole;                  /* the holder of all holders that were met; 0: there is no such one */
-    uint32_t crowded, limit;        /* calls that wait because the runtime makes no more at a time than so many */
+    bool patient;                   /* may wait until another thread has read the statistics */
+    uint64_t sole;                  /* the holder of all leases met; 0: there are several */
+    uint32_t crowded, limit;        /* driver calls that wait for a helper; the runtime's limit of helpers */
     bool is_for_error;              /* the text has CEN_ERROR_TEXT_SIZE bytes */
-    uint32_t holders, mine, listed; /* holders that were met; of these the asker's */
+    uint32_t holders, mine, listed; /* leases met; of these the asker's; entries of `oldest` */
     int64_t youngest;
     cen_object_view oldest[MOST_LISTED]; /* the oldest first */
 } picture;
 
-/* What can be had in a few steps. */
+/* The counts that are available in a few steps. */
 static void count_partly(picture *p)
 {
     cen_pool *pool = p->pool;
-    ceni_waiters_lock(pool->line);
-    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock, as all here; carries nothing */
+    ceni_waiters_lock(pool->waiters);
+    uint64_t ctl = ceni_load_relaxed(&pool->waiters->ctl); /* written under this lock, as all here; carries nothing */
     uint32_t max = ceni_load_relaxed(&pool->max), places = ceni_load_relaxed(&pool->places); /* carries nothing */
     p->s = (cen_pool_stats){
         .max = max,
@@ -120,11 +120,11 @@ static void count_partly(picture *p)
         .held = pool->live - pool->opening - pool->leaving - pool->revoked,
         .is_paused = pool->paused,
     };
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     p->partial = true;
 }
 
-/* Keeps the list of the oldest in order; of two that are as old the lower index comes first. */
+/* Insert into the list of the oldest leases; of equal ages the lower index comes first. */
 static void list(picture *p, const cen_object_view *h)
 {
     uint32_t at = p->listed < MOST_LISTED ? p->listed++ : MOST_LISTED;
@@ -138,15 +138,15 @@ static void meet_holder(picture *p, uint32_t index)
     cen_object_view h;
     if (!ceni_slot_holding(p->pool, index, &h)) return;
     ceni_slot *slot = ceni_slot_at(p->pool, index);
-    bool names_revoked = p->s.is_closed || p->s.held == 0; /* a close waits for it; so do takes, if nothing is held */
+    bool names_revoked = p->s.is_closed || p->s.held == 0; /* a close waits for them; so do takes, if none is held */
     if (names_revoked && h.state == CEN_OBJECT_REVOKED && !ceni_holder_has_ended(slot, h.generation)) {
         p->holders++;
         list(p, &h);
     }
     if (h.state != CEN_OBJECT_HELD) return;
-    if (ceni_planted(older_lease_blamed)) /* whoever was met then; carries nothing */
+    if (ceni_planted(older_lease_blamed)) /* the mark of any lease; carries nothing */
         h.held_ns = ceni_pool_now(p->pool) - ceni_load_relaxed(&slot->met_at);
-    ceni_slot_age(p->pool, slot, ceni_word(h.generation, CENI_SLOT_HELD)); /* from now on it has one */
+    ceni_slot_age(p->pool, slot, ceni_word(h.generation, CENI_SLOT_HELD)); /* mark it */
     p->sole = p->holders == 0 || p->sole == h.holder ? h.holder : 0;
     p->holders++;
     p->mine += p->asker && h.holder == p->asker;
@@ -154,12 +154,12 @@ static void meet_holder(picture *p, uint32_t index)
     list(p, &h);
 }
 
-/* How opening went, all of one moment. */
+/* Read the state of openings, all at one moment. */
 static void read_gate(picture *p)
 {
     cen_pool *pool = p->pool;
     int64_t now = ceni_pool_now(pool);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     const ceni_gate *gate = &pool->gate;
     int64_t next = ceni_gate_next(gate);
     p->last = gate->last;
@@ -167,11 +167,11 @@ static void read_gate(picture *p)
     p->s.open_failures = gate->failures;
     p->s.breaker = gate->breaker;
     p->crowded = ceni_chores_crowded_locked(pool, &p->limit);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     p->s.next_open_ns = next != CENI_FOREVER && next > now ? next - now : 0;
 }
 
-/* `most`: slots to be read at most. */
+/* `most`: the largest number of slots to read. */
 static void take_picture(picture *p, uint32_t most)
 {
     uint32_t places = ceni_place_reach(p->pool);
@@ -202,7 +202,7 @@ static void say_counts(writer *w, const picture *p)
     if (s.resetting) say(w, ", %u resetting", s.resetting);
     if (s.testing) say(w, ", %u testing", s.testing);
     if (s.closing) say(w, ", %u closing", s.closing);
-    if (s.revoked) say(w, ", %u revoked and not back", s.revoked);
+    if (s.revoked) say(w, ", %u revoked and not given back", s.revoked);
     say(w, "; %u waiting.", s.waiting);
 }
 
@@ -213,14 +213,14 @@ static void say_holder(writer *w, const cen_object_view *h)
     char holder[CENI_HOLDER_ROOM], held[CENI_HOLDER_ROOM];
     if (h->holder) say(w, " by %s", ceni_holder_say(h->holder, holder));
     if (h->holder && h->is_detached) say(w, " (detached)");
-    say(w, h->held_ns < 1000 ? ", %s" : " %s", ceni_held_say(h->held_ns, held));
+    say(w, " %s", ceni_held_say(h->held_ns, held));
     if (!h->where) return;
     size_t length = strlen(h->where);
     bool cut = length > MOST_PLACE;
     say(w, ", taken at %s%s", cut ? "..." : "", h->where + (cut ? length - MOST_PLACE : 0));
 }
 
-/* What the driver said, without the pool's name before it. */
+/* The driver's text, without the pool's name before it. */
 static const char *words_of(const cen_pool *pool, const cen_error *error)
 {
     char name[CENI_POOL_NAME + sizeof "pool \"\": "];
@@ -228,7 +228,7 @@ static const char *words_of(const cen_pool *pool, const cen_error *error)
     return strncmp(error->text, name, (size_t)length) == 0 ? error->text + length : error->text;
 }
 
-/* In the text of an error, what follows must have room, too. */
+/* In an error's text it is truncated, to leave room for the rest. */
 static void say_last(writer *w, const picture *p)
 {
     say(w, "%.*s (%s", p->is_for_error ? MOST_WORDS : CEN_ERROR_TEXT_SIZE, words_of(p->pool, &p->last),
@@ -242,19 +242,19 @@ static void say_failures(writer *w, const picture *p)
     say(w, "opening failed %u time%s in a row, last: ", p->s.open_failures, p->s.open_failures == 1 ? "" : "s");
     say_last(w, p);
     if (p->s.breaker != CEN_BREAKER_CLOSED)
-        say(w, "; the breaker is %s", p->s.breaker == CEN_BREAKER_OPEN ? "open" : "half-open");
+        say(w, "; the circuit breaker is %s", p->s.breaker == CEN_BREAKER_OPEN ? "open" : "half-open");
     if (p->s.next_open_ns > 0) {
         say(w, "; next attempt in ");
         say_time(w, p->s.next_open_ns);
     } else {
-        say(w, p->s.opening > 0 ? "; an attempt is under way" : "; the next attempt may begin at once");
+        say(w, p->s.opening > 0 ? "; an attempt is in progress" : "; the next attempt can start at once");
     }
     say(w, ".");
 }
 
 /* ---- Causes ------------------------------------------------------------------------------------ */
 
-/* All that could come back is the asker's own. */
+/* Whether all objects that could come back are held by the asker. */
 static bool waits_for_itself(const picture *p)
 {
     const cen_pool_stats *s = &p->s;
@@ -270,16 +270,17 @@ static bool leak_is_suspected(const picture *p)
     return p->youngest >= VERY_LONG_NS && p->youngest / FAR_OLDER > p->waited;
 }
 
-/* Something is idle, or could be made by a take that comes now. */
+/* The cause if an object is idle, or could be opened by the next take. */
 static cen_cause cause_beside_idle(const picture *p)
 {
-    /* What has come back lies there until the first in line has it, or somebody who overtakes. */
+    /* An idle object may wait for the first waiter, or for a thread that barges. */
     bool behind = p->s.waiting > 0 && (ceni_pool_has(&p->pool->strict) || !p->is_for_error);
     if (behind) return CEN_CAUSE_BEHIND_WAITERS;
     return p->is_for_error ? CEN_CAUSE_FREE_AGAIN : CEN_CAUSE_NONE;
 }
 
-/* No object is in use, and each place has one. What a holder must give back comes before what ends by itself. */
+/* The cause if no object is in use and every place is taken. Objects that a holder must give back come before those
+ * that become available by themselves. */
 static cen_cause cause_of_unlendable(const cen_pool_stats *s)
 {
     if (s->revoked > 0) return CEN_CAUSE_REVOKED;
@@ -288,7 +289,7 @@ static cen_cause cause_of_unlendable(const cen_pool_stats *s)
     return s->closing > 0 ? CEN_CAUSE_CLOSING : CEN_CAUSE_EXHAUSTED;
 }
 
-/* Of all but helper threads. */
+/* The cause, without regard to helper threads. */
 static cen_cause cause_among_places(const picture *p)
 {
     const cen_pool_stats *s = &p->s;
@@ -305,7 +306,7 @@ static cen_cause cause_among_places(const picture *p)
     return s->held + s->moving > 0 ? CEN_CAUSE_EXHAUSTED : cause_of_unlendable(s);
 }
 
-/* What ends as soon as the driver has done a call. */
+/* Whether the cause ends when the driver has completed a call. */
 static bool waits_for_a_call(cen_cause cause)
 {
     return cause == CEN_CAUSE_OPENING_SLOW || cause == CEN_CAUSE_NOT_OPENED || cause == CEN_CAUSE_HEALTH_CHECK ||
@@ -318,13 +319,13 @@ static cen_cause cause_of(const picture *p)
     return p->crowded > 0 && waits_for_a_call(cause) ? CEN_CAUSE_NO_HELPER : cause;
 }
 
-/* The text has the failures of opening already. */
+/* Whether the cause's sentence already has the failures of opening. */
 static bool is_of_opening(cen_cause cause)
 {
     return cause == CEN_CAUSE_OPENING_FAILED || cause == CEN_CAUSE_BREAKER_OPEN;
 }
 
-/* One part of a list: the first has nothing before it. */
+/* Write one part of a list; *before is the separator. */
 static void say_part(writer *w, uint32_t count, const char *what, const char **before)
 {
     if (count == 0) return;
@@ -332,16 +333,16 @@ static void say_part(writer *w, uint32_t count, const char *what, const char **b
     *before = ", ";
 }
 
-/* Everything is out, or on its way back or out. */
+/* Every object is lent, or being revoked, closed, reset or tested. */
 static void say_backlog(writer *w, const picture *p)
 {
     const cen_pool_stats *s = &p->s;
     uint32_t used = s->held + s->moving;
     if (s->revoked + s->closing + s->resetting + s->testing == 0) {
-        say(w, "Backlog: all are in use, and come back too slowly.");
+        say(w, "Exhausted: all objects are in use and come back too slowly.");
         return;
     }
-    const char *before = used > 0 ? "Backlog: " : "Nothing can be lent: ";
+    const char *before = used > 0 ? "Exhausted: " : "No object is available: ";
     say_part(w, used, p->partial ? "in use or idle" : "in use", &before);
     say_part(w, s->revoked, "revoked and not given back", &before);
     say_part(w, s->closing, "being closed", &before);
@@ -350,38 +351,40 @@ static void say_backlog(writer *w, const picture *p)
     say(w, ".");
 }
 
-/* "2 calls of the driver wait for a helper thread (max_helpers is 256)." Behind what may be the cause of it. */
+/* "2 driver calls wait for a helper thread (max_helpers = 256)." It follows the sentence of the cause. */
 static void say_crowd(writer *w, const picture *p)
 {
     if (p->crowded == 0) return;
-    say(w, " %u call%s of the driver wait%s for a helper thread (max_helpers is %u).", p->crowded,
-        p->crowded == 1 ? "" : "s", p->crowded == 1 ? "s" : "", p->limit);
+    say(w, " %u driver call%s wait%s for a helper thread (max_helpers = %u).", p->crowded, p->crowded == 1 ? "" : "s",
+        p->crowded == 1 ? "s" : "", p->limit);
 }
 
-/* One sentence for each; true if it has named the oldest holder. */
+/* Write the sentence of the cause. Returns true if it has named the oldest holder. */
 static bool say_cause(writer *w, const picture *p, cen_cause cause)
 {
-    if (cause == CEN_CAUSE_NO_HELPER) cause = cause_among_places(p); /* behind the counts it says for what that waits */
+    if (cause == CEN_CAUSE_NO_HELPER) cause = cause_among_places(p); /* say_crowd adds the sentence about helpers */
     switch (cause) {
     case CEN_CAUSE_CLOSED: say(w, "Closed: the pool has been closed."); break;
     case CEN_CAUSE_PAUSED: say(w, "Paused: nothing is lent until the pool is resumed."); break;
     case CEN_CAUSE_SELF_WAIT: say(w, "Self-wait: this %s holds all of them itself.", ceni_holder_word(p->asker)); break;
     case CEN_CAUSE_OPENING_FAILED:
     case CEN_CAUSE_BREAKER_OPEN:
-        say(w, "Opening fails: ");
+        say(w, "Driver error: ");
         say_failures(w, p);
         break;
-    case CEN_CAUSE_OPENING_SLOW: say(w, "Opening takes long: %u under way.", p->s.opening); break;
-    case CEN_CAUSE_NOT_OPENED: say(w, "Not opened yet: there is room for more, and opening takes its time."); break;
-    case CEN_CAUSE_NO_OBJECTS: say(w, "Nothing is there: the pool opens no objects, and has none."); break;
+    case CEN_CAUSE_OPENING_SLOW: say(w, "Opening is slow: %u in progress.", p->s.opening); break;
+    case CEN_CAUSE_NOT_OPENED:
+        say(w, "Not opened yet: there is room for more objects, and no opening has started.");
+        break;
+    case CEN_CAUSE_NO_OBJECTS: say(w, "Empty: the pool opens no objects and has none."); break;
     case CEN_CAUSE_LEAK:
         say(w, "Leak suspected: ");
         say_holder(w, &p->oldest[0]);
-        say(w, p->youngest >= VERY_LONG_NS ? "; nothing has come back for long."
-                                           : "; no other is known to be held for nearly so long.");
+        say(w, p->youngest >= VERY_LONG_NS ? "; nothing was given back in the last 60 s."
+                                           : "; the youngest known lease is less than a tenth as old.");
         return true;
-    case CEN_CAUSE_BEHIND_WAITERS: say(w, "Others wait, and come first."); break;
-    case CEN_CAUSE_FREE_AGAIN: say(w, "One that was not there is there now."); break;
+    case CEN_CAUSE_BEHIND_WAITERS: say(w, "Other waiters come first."); break;
+    case CEN_CAUSE_FREE_AGAIN: say(w, "An object became free just afterwards."); break;
     default: say_backlog(w, p); break;
     }
     return false;
@@ -389,20 +392,20 @@ static bool say_cause(writer *w, const picture *p, cen_cause cause)
 
 /* ---- A take that failed --------------------------------------------------------------------------- */
 
-/* Why it was refused, and when it is worth while to try again. */
+/* Write why the take was refused. */
 static void say_limit(writer *w, const picture *p, const ceni_verdict *verdict)
 {
     if (verdict->cause == CEN_CAUSE_SHED) {
-        say(w, "refused after ");
+        say(w, "load shedding: refused after ");
         say_time(w, p->waited);
-        say(w, ", because those who wait have waited for too long, for too long a time (shed_target_ns)");
+        say(w, "; waits stayed above shed_target_ns for shed_interval_ns");
     } else {
-        say(w, "refused at once, because it would most likely be served after its deadline (refuse_late)");
+        say(w, "refused at once: the estimated wait exceeds the deadline (refuse_late)");
     }
 }
 
-/* "Health check: object 3 failed its test after 300 ms: connection lost." "...: the test of object 3 has been running for
- * 300 ms." */
+/* "Health check: object 3 failed its test after 300 ms: connection lost." or "...: the test of object 3 has been
+ * running for 300 ms." */
 static void say_checks(writer *w, const ceni_checks *checks)
 {
     say(w, "Health check: ");
@@ -427,12 +430,12 @@ static void say_outcome(writer *w, const picture *p, const ceni_verdict *verdict
     const char *name = p->pool->name;
     cen_status status = verdict->status;
     switch (status) {
-    case CEN_FULL: say(w, "pool \"%s\": as many takes wait already as may (max_waiters)", name); break;
+    case CEN_FULL: say(w, "pool \"%s\": wait queue full (max_waiters = %lld)", name, (long long)verdict->max); break;
     case CEN_OVERLOAD:
         say(w, "pool \"%s\": ", name);
         say_limit(w, p, verdict);
         break;
-    case CEN_EMPTY: say(w, "pool \"%s\": nothing is idle", name); break;
+    case CEN_EMPTY: say(w, "pool \"%s\": no idle object", name); break;
     case CEN_INTERRUPTED: say(w, "pool \"%s\": interrupted", name); break;
     default: say(w, "pool \"%s\": no object", name); break;
     }
@@ -447,7 +450,7 @@ static void say_outcome(writer *w, const picture *p, const ceni_verdict *verdict
     say(w, ". ");
 }
 
-/* `cause`: what was found out; the verdict's comes before it. */
+/* Fill in the error's fields. `cause` is used if the verdict has none. */
 static void fill_in(cen_error *error, const ceni_verdict *verdict, cen_status status, int code, cen_cause cause)
 {
     error->status = status;
@@ -458,8 +461,8 @@ static void fill_in(cen_error *error, const ceni_verdict *verdict, cen_status st
     error->max = verdict->max;
 }
 
-/* Refused because nothing can be opened. It says what the driver said; a driver's
- * TIMEOUT is not the caller's, whose deadline has not passed. */
+/* Explain a take that was refused because no object can be opened. The text has the driver's error. A driver's
+ * TIMEOUT becomes DRIVER, because the caller's deadline has not passed. */
 static cen_status explain_vain(picture *p, const ceni_verdict *verdict, cen_error *error)
 {
     count_partly(p);
@@ -470,12 +473,13 @@ static cen_status explain_vain(picture *p, const ceni_verdict *verdict, cen_erro
     writer w = {.text = error->text, .room = sizeof error->text};
     say(&w, "pool \"%s\": ", p->pool->name);
     if (p->s.open_failures > 0) say_failures(&w, p);
-    else say(&w, "%.400s; objects can be opened again.", words_of(p->pool, &p->last));
+    else say(&w, "%.400s; opening works again.", words_of(p->pool, &p->last));
     fill_in(error, verdict, status, p->last.code, CEN_CAUSE_OPENING_FAILED);
     return status;
 }
 
-/* What follows the outcome: why there was nothing. All but made_at. `checks`: of the take; NULL: there were none. */
+/* Make the reason, the part after the outcome; fills in all fields except made_at. `checks`: the take's tests; NULL:
+ * none. */
 static void give_reason(picture *p, const ceni_checks *checks, ceni_kept_reason *out)
 {
     out->text[0] = '\0';
@@ -485,7 +489,7 @@ static void give_reason(picture *p, const ceni_checks *checks, ceni_kept_reason 
     bool named = false;
     if (checks) say_checks(&w, checks);
     int64_t spent = checks ? checks->spent_ns + (checks->goes_on ? checks->last_ns : 0) : 0;
-    bool enough = checks && cause != CEN_CAUSE_SELF_WAIT && spent >= p->waited / 2; /* no other cause */
+    bool enough = checks && cause != CEN_CAUSE_SELF_WAIT && spent >= p->waited / 2; /* the tests are the cause */
     if (!enough) named = say_cause(&w, p, cause);
     if (!enough) say(&w, " ");
     if (enough) cause = CEN_CAUSE_HEALTH_CHECK;
@@ -517,7 +521,7 @@ cen_status ceni_explain_refusal(cen_pool *pool, ceni_verdict verdict, int64_t wa
     say_outcome(&w, &p, &verdict);
     const ceni_checks *checks =
         verdict.checks && (verdict.checks->failed > 0 || verdict.checks->goes_on) ? verdict.checks : NULL;
-    /* with others that had the same deadline */
+    /* with other takes of the same deadline */
     bool shared = verdict.status == CEN_TIMEOUT && waited_ns > 0 && !checks;
     ceni_kept_reason reason;
     if (!shared || !ceni_reason_recall(pool, holder, waited_ns, &reason)) {
@@ -540,7 +544,7 @@ cen_status ceni_explain_close(cen_pool *pool, const cen_close_report *report, ce
     say(&w, "pool \"%s\": close timed out (revoked: %u, being opened or closed: %u)", pool->name, report->revoked,
         report->busy);
     for (uint32_t i = 0; i < p.listed && w.used < sizeof error->text / 2; i++) {
-        say(&w, i == 0 ? "; still out: " : "; ");
+        say(&w, i == 0 ? "; not given back: " : "; ");
         say_holder(&w, &p.oldest[i]);
         p.holders--;
     }
@@ -551,7 +555,7 @@ cen_status ceni_explain_close(cen_pool *pool, const cen_close_report *report, ce
     return CEN_TIMEOUT;
 }
 
-/* ---- For whoever asks --------------------------------------------------------------------------------- */
+/* ---- cen_pool_explain ------------------------------------------------------------------------------------ */
 
 static void say_holders(writer *w, const picture *p)
 {
@@ -573,7 +577,7 @@ static void say_lost(writer *w, uint32_t index, uint64_t holder, const char *whe
     if (where) say(w, " at %s", where);
 }
 
-/* Orphans that have kept their places are REVOKED. */
+/* Write the orphans that keep their places, which are REVOKED; or only count them. Returns their number. */
 static uint32_t say_kept_orphans(writer *w, cen_pool *pool, bool counts)
 {
     uint32_t count = 0, places = ceni_place_reach(pool);
@@ -586,7 +590,7 @@ static uint32_t say_kept_orphans(writer *w, cen_pool *pool, bool counts)
         count++;
         if (counts) continue;
         say_lost(w, index, h.holder, h.where);
-        say(w, "; its place is taken until the lease is given\n");
+        say(w, "; place taken until the give\n");
     }
     return count;
 }
@@ -597,12 +601,12 @@ static void say_orphans(writer *w, cen_pool *pool)
     ceni_orphan_seen seen[AT_A_TIME];
     uint32_t kept = say_kept_orphans(w, pool, true);
     size_t count = ceni_orphans_list(pool, 0, seen, AT_A_TIME);
-    if (kept + count > 0) say(w, "Leases that ended without a give, and were not given since:\n");
+    if (kept + count > 0) say(w, "Orphaned and reclaimed leases, not given back:\n");
     if (kept > 0) say_kept_orphans(w, pool, false);
     for (size_t told = 0; count > 0; count = ceni_orphans_list(pool, told, seen, AT_A_TIME)) {
         for (size_t i = 0; i < count; i++) {
             say_lost(w, seen[i].index, seen[i].holder, seen[i].where);
-            say(w, "; %s ", seen[i].loss == CENI_LOST_BY_HOLDER ? "its holder ended" : "it was reclaimed");
+            say(w, "; %s ", seen[i].loss == CENI_LOST_BY_HOLDER ? "holder ended" : "reclaimed");
             say_time(w, seen[i].ago_ns);
             say(w, " ago\n");
         }
@@ -613,20 +617,20 @@ static void say_orphans(writer *w, cen_pool *pool)
 static void say_waits(writer *w, const cen_pool_stats *s)
 {
     if (s->waited == 0) return;
-    say(w, "Takes that had to wait: %llu, of which %llu were served, %llu timed out, %llu failed otherwise",
-        (unsigned long long)s->waited, (unsigned long long)s->served, (unsigned long long)s->timed_out,
+    say(w, "Takes that waited: %llu; %llu served, %llu timed out, %llu failed otherwise", (unsigned long long)s->waited,
+        (unsigned long long)s->served, (unsigned long long)s->timed_out,
         (unsigned long long)(s->sent_away + s->failed + s->shed));
-    if (s->cancelled > 0) say(w, ", %llu were cancelled", (unsigned long long)s->cancelled);
+    if (s->cancelled > 0) say(w, ", %llu cancelled", (unsigned long long)s->cancelled);
     if (s->waiting > 0) {
-        say(w, ", %u waiting, the first for ", s->waiting);
+        say(w, ", %u still waiting, the first for ", s->waiting);
         say_time(w, s->oldest_wait_ns);
     }
     if (s->waited > s->waiting) {
-        say(w, "; half waited up to ");
+        say(w, "; wait p50 ");
         say_time(w, s->wait_p50_ns);
-        say(w, ", 99 in 100 up to ");
+        say(w, ", p99 ");
         say_time(w, s->wait_p99_ns);
-        say(w, ", the longest ");
+        say(w, ", max ");
         say_time(w, s->wait_longest_ns);
     }
     say(w, ".\n");
@@ -634,27 +638,25 @@ static void say_waits(writer *w, const cen_pool_stats *s)
 
 static void say_overload(writer *w, const cen_pool_stats *s)
 {
-    if (s->is_shedding) say(w, "Those who wait have waited for too long: some of them are refused (shed_target_ns).\n");
-    if (s->shed > 0)
-        say(w, "Takes refused because others had waited for too long: %llu.\n", (unsigned long long)s->shed);
-    if (s->refused > 0) say(w, "Takes refused because of max_waiters: %llu.\n", (unsigned long long)s->refused);
+    if (s->is_shedding) say(w, "Load shedding is active: some waiters are refused (shed_target_ns).\n");
+    if (s->shed > 0) say(w, "Takes refused by load shedding (shed_target_ns): %llu.\n", (unsigned long long)s->shed);
+    if (s->refused > 0)
+        say(w, "Takes refused because the wait queue was full (max_waiters): %llu.\n", (unsigned long long)s->refused);
     if (s->refused_late > 0)
-        say(w, "Takes refused because they would have been served too late: %llu.\n",
-            (unsigned long long)s->refused_late);
+        say(w, "Takes refused because of their deadlines (refuse_late): %llu.\n", (unsigned long long)s->refused_late);
     if (s->refused_breaker > 0)
-        say(w, "Takes refused because no object could be opened (breaker): %llu.\n",
-            (unsigned long long)s->refused_breaker);
+        say(w, "Takes refused by the circuit breaker: %llu.\n", (unsigned long long)s->refused_breaker);
     if (s->missed > 0) say(w, "Takes that found no object and did not wait: %llu.\n", (unsigned long long)s->missed);
 }
 
 static void say_opening(writer *w, const picture *p)
 {
     if (p->s.open_failures > 0) {
-        say(w, "Now ");
+        say(w, "Driver error: ");
         say_failures(w, p);
         say(w, "\n");
     } else if (p->last.status != CEN_OK) {
-        say(w, "Opening works; it failed last ");
+        say(w, "Opening works again; it last failed ");
         say_time(w, p->last_ago);
         say(w, " ago: ");
         say_last(w, p);
@@ -662,7 +664,7 @@ static void say_opening(writer *w, const picture *p)
     }
 }
 
-/* A lease is held for longer than the pool allows: *limit. */
+/* Whether a lease is held for longer than leak_after_ns, *limit. */
 static bool leaks(const picture *p, int64_t *limit)
 {
     cen_pool_options o = CEN_SIZED(cen_pool_options);
@@ -671,7 +673,7 @@ static bool leaks(const picture *p, int64_t *limit)
     return o.leak_after_ns > 0 && p->oldest[0].held_ns >= o.leak_after_ns;
 }
 
-/* It comes first: a take may be served in spite of it, and all is not well. */
+/* The leak comes first: a take may still be served, but the pool has a problem. */
 static void say_leak(writer *w, const picture *p, int64_t limit)
 {
     say(w, "Leak: ");
@@ -681,7 +683,7 @@ static void say_leak(writer *w, const picture *p, int64_t limit)
     say(w, "). ");
 }
 
-/* Where a leak may be what is behind it, or comes before it. */
+/* Whether a leak is named before this cause, because it may be the reason for it. */
 static bool gives_way_to_leak(cen_cause cause)
 {
     switch (cause) {
@@ -696,17 +698,17 @@ static bool gives_way_to_leak(cen_cause cause)
     }
 }
 
-/* What a take would meet, in a sentence. */
+/* Write what would happen to a take now, in one sentence. */
 static void say_prospect(writer *w, const picture *p, cen_cause cause, bool after_leak)
 {
     if (cause == CEN_CAUSE_BEHIND_WAITERS)
-        say(w, ceni_pool_has(&p->pool->strict) ? "others wait, and come first."
-                                               : "a take finds one that is free just now, or waits with the others.");
+        say(w, ceni_pool_has(&p->pool->strict) ? "other waiters come first."
+                                               : "an object is free; a take gets it or joins the wait queue.");
     else if (cause != CEN_CAUSE_NONE) say_cause(w, p, cause);
-    else say(w, "%s take finds an object, or makes one.", after_leak ? "A" : "a");
+    else say(w, "%s take gets an idle object or opens one.", after_leak ? "A" : "a");
 }
 
-/* All of it; returns the cause. */
+/* Write the whole explanation. Returns the cause. */
 static cen_cause say_all(writer *w, cen_pool *pool, bool with_holders)
 {
     picture p = {.pool = pool, .patient = true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Back-off with full jitter, breaker and slow start; see gate.h. */
+/* Back-off with full jitter, circuit breaker and slow start; gate.h explains them. */
 #include "pool/gate.h"
 
 #include "base/plant.h"
@@ -7,7 +7,7 @@
 
 #define FREELY UINT32_MAX
 
-enum { MOST_COUNTED = 64 }; /* openings at a time that a slow start counts up to */
+enum { MOST_COUNTED = 64 }; /* beyond this many openings at a time a slow start is over */
 
 void ceni_gate_init(ceni_gate *gate, bool has_floor)
 {
@@ -27,8 +27,8 @@ static int64_t doubled(uint32_t failures, const cen_pool_options *limits)
     return bound;
 }
 
-/* The longest that is waited now: a part of how long nothing could be opened, or, beside others that serve, twice as long
- * with each failure; from `least` to `most`. */
+/* The longest delay now: a fraction of the time for which no object could be opened; or, if other objects can be
+ * lent, doubled with each failure. Between backoff_initial_ns and backoff_max_ns. */
 static int64_t bound_at(const ceni_gate *gate, const cen_pool_options *limits, int64_t now, bool serves)
 {
     if (limits->backoff_initial_ns == CEN_OFF) return CENI_GATE_FLOOR_NS;
@@ -38,7 +38,7 @@ static int64_t bound_at(const ceni_gate *gate, const cen_pool_options *limits, i
     return bound < limits->backoff_max_ns ? bound : limits->backoff_max_ns;
 }
 
-/* Full jitter, from the floor on; never zero, so that time passes. */
+/* Full jitter, above the floor; never zero, so that time passes. */
 static int64_t drawn(int64_t bound, bool jitters, uint64_t random)
 {
     int64_t delay = jitters ? 1 + (int64_t)(random % (uint64_t)bound) : bound;
@@ -73,7 +73,7 @@ bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t beg
     gate->failed += !backs_off;
     if (never_shuts(gate, limits) || ceni_planted(backoff_skipped)) return false;
     int64_t until = after(now, drawn(bound_at(gate, limits, now, serves), backs_off, random));
-    bool longer = gate->admits > 0 || until > gate->until; /* another that was under way may have failed before */
+    bool longer = gate->admits > 0 || until > gate->until; /* another running opening may have failed before */
     if (longer) gate->until = until;
     gate->admits = 0;
     bool opens =
@@ -84,7 +84,7 @@ bool ceni_gate_fail(ceni_gate *gate, const cen_pool_options *limits, int64_t beg
     return opened;
 }
 
-/* Those that go on hang, or began as this one did: they are not to be in the way of the next. */
+/* The other running openings hang, or began like this one; they must not delay the next. */
 bool ceni_gate_succeed(ceni_gate *gate, int64_t now, uint32_t others)
 {
     bool closed = gate->breaker != CEN_BREAKER_CLOSED;

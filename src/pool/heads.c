@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the structs of pools come from: memory that is lent to pools and never given back, as their lines are (waiters_memory.c).
+ * The memory of pool structs: it is lent to pools and never freed, like that of wait queues (waiters_memory.c).
  *
- * A lease that was reclaimed, or whose holder has ended, is not held: cen_pool_free does not wait for it, and gives back all that
- * the pool had. Its holder does not know that, and gives it some time later. It must find out that it is too late without
- * touching what is gone. So the struct that a lease points to stays mapped for the rest of the process' life:
+ * A lease that was reclaimed, or whose holder has ended, is not held: cen_pool_free does not wait for it, and frees
+ * all memory of the pool. Its holder does not know that, and gives it some time later. The late give must detect that
+ * without touching freed memory. So the struct that a lease points to stays mapped for the rest of the process's
+ * life:
  *
  *     free ──▶ the quick path is off, base is NULL, first_generation is above every generation ever lent ──▶ lent again
  *     a late give ──▶ the quick path is off, or its slot's word has another generation ──▶ first_generation: STALE
  *
- * The next pool in the same struct begins its generations above first_generation. So no lease of a former pool is taken for one of
- * the new pool, even if its slots lie where the old ones lay.
+ * The next pool in the same struct begins its generations above first_generation. So no lease of a former pool is
+ * mistaken for one of the new pool, even if its slots are at the same addresses.
  *
- * The naive version compares the pool's number, which is not in a lease; to put it there costs every take and give some
- * instructions.
+ * The naive version compares the pool's number, which a lease does not contain; adding it would cost every take and
+ * give some instructions.
  *
  * Invariants
- *  G1 A generation is used by one pool of a struct only: those of the next pool are above first_generation, and those of all
- *     former ones are not.
- *  G2 A give of an ended lease that begins after cen_pool_free has returned reads this struct and no other memory of the pool.
- *     During cen_pool_free only a lease that is still held keeps the slots in memory.
+ *  G1 A generation is used by only one pool of a struct: those of the next pool are above first_generation, and those
+ *     of all former ones are not.
+ *  G2 A give of an ended lease that begins after cen_pool_free has returned reads only this struct of the pool's
+ *     memory. During cen_pool_free only a lease that is still held keeps the slots in memory.
  *
- * `base` is not atomic, because that costs a take and a give an instruction each. A late give may read it while the next pool is
- * made. NULL and the new slots are both right: NULL is beyond every slot of the quick path, and no word of the new slots has the
- * generation of an old lease.
+ * `base` is not atomic, because that would cost a take and a give one instruction each. A late give may read it while
+ * the next pool is being made. NULL and the new slots are both correct: NULL is outside the quick path's range, and
+ * no word of the new slots has the generation of an old lease.
  *
- * first_generation goes up in steps of 2^24: the bits that decide which leases are timed (slot.h) are the same in every pool.
+ * first_generation goes up in steps of 2^24, so that the bits which decide the timed leases (slot.h) are the same in
+ * every pool.
  *
  * Order table
  * [D1] claim      | cas of lent   | acq_rel | D2 | the struct as its last pool left it | two pools in one struct
  * [D2] return     | store of lent | release | D1 | the same | the same
- * [D3] next block | load of more  | acquire | D4 | the zeroed structs of the block | a struct is lent before it is zero
+ * [D3] next block | load of more  | acquire | D4 | the zeroed structs of the block | a struct is lent before it is zeroed
  * [D4] add block  | cas of more   | acq_rel | D3 D4 | the same | the same
  *
  * Tested by tests/unit/pool/heads_test.c.
@@ -56,15 +58,15 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #endif
 
-/* The watched build keeps and restores the static ones at every schedule. */
+/* The watched build saves the static structs and restores them after every schedule. */
 #ifdef CENI_WATCHED
-enum { BLOCK = 4 }; /* one more than there are lines, so that a test can have a pool without one */
+enum { BLOCK = 4 }; /* one more than there are wait queues, so that a test can have a pool struct without one */
 #else
 enum { BLOCK = 8 };
 #endif
 
 #define STEP (UINT64_C(1) << 24)
-#define LAST_GENERATION (UINT64_C(1) << 55) /* a struct that came so far is not lent any more */
+#define LAST_GENERATION (UINT64_C(1) << 55) /* a struct that has reached it is not lent again */
 
 typedef struct block {
     cen_pool heads[BLOCK];
@@ -75,7 +77,7 @@ static CENI_STATIC block first_block;
 
 static bool claim(cen_pool *head)
 {
-    bool lent = ceni_load_relaxed(&head->lent);                 /* a guess for the cas; carries nothing */
+    bool lent = ceni_load_relaxed(&head->lent);                 /* a hint for the cas; carries nothing */
     return !lent && ceni_cas_acq_rel(&head->lent, &lent, true); /* [D1] */
 }
 
@@ -86,7 +88,7 @@ static cen_pool *claim_any(block *from)
     return NULL;
 }
 
-/* The block after `from`, made if there is none; NULL without memory. */
+/* The block after `from`, allocated if there is none; NULL if there is no memory. */
 static block *next_block(block *from)
 {
     block *next = ceni_load_acquire(&from->more); /* [D3] */
@@ -98,7 +100,7 @@ static block *next_block(block *from)
     return next;
 }
 
-/* All that a late give does not read. */
+/* The part of the struct that a late give does not read. */
 static size_t rest_of(cen_pool *head, char **out)
 {
     *out = (char *)head + offsetof(cen_pool, base_count);
@@ -117,7 +119,7 @@ cen_pool *ceni_head_lend(void)
     return head;
 }
 
-/* In steps, and above all that the pool has lent. */
+/* The next step above all generations that the pool has used. */
 static uint64_t above_all(cen_pool *pool)
 {
     uint64_t highest = ceni_setting(&pool->first_generation);

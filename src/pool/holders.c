@@ -1,59 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holders: what becomes of leases whose holder, a thread or a task, has ended (L13).
+ * The end of a holder, a thread or a task: what happens to its leases (L13).
  *
- * A lease names its holder in the note of its slot, and that is all there is: no
- * list per holder, which every take and give would have to keep. A holder that
- * ends, and may hold something, looks at all slots of all pools of the process.
+ * The note of a slot names the lease's holder. There is no list per holder, because every take and give would have to
+ * update it. A holder that ends, and may hold leases, searches all slots of all pools of the process.
  *
- *     a holder ends ▶ walks the directory, up to a pool in which it holds something ▶ a hand on that pool
- *                   ▶ the walk is over ▶ each of its slots there, by the pool's policy ▶ the hand is dropped
+ *     a holder ends ▶ walks the directory, up to a pool in which it has a lease ▶ a hand on that pool
+ *                   ▶ the walk ends ▶ each of its slots there, by the pool's policy ▶ the hand is dropped
  *                   ▶ walks on, behind that pool, until there is none
  *
- * Then the same with the directory of those that the program has freed: their
- * last object may be with this holder, and was revoked.
+ * Then the same with the directory of freed pools: their last object may be with this holder, and was revoked.
  *
- * Whether it may hold something is counted (sync/holder.h), at one instruction a
- * take and some a give: a holder that has given all that it took does not look.
+ * The leases of a holder are counted (sync/holder.h), for one instruction per take and a few per give: a holder that
+ * has given everything back does not search.
  *
- * A thread need not look at all slots: it knows where its leases are, unless there are very many (noted.c).
+ * A thread need not search all slots: it knows where its leases are, unless there are very many (noted.c).
  *
- * The naive version does the work inside the walk. A driver is then called while
- * the directory waits for the visit to end: whoever frees the pool meanwhile
- * waits for that driver, and two drivers that free each other's pools wait for
- * ever. The hand keeps the memory as well, and nobody waits for it.
+ * The naive version does the work inside the walk. A driver is then called while the directory waits for the visit to
+ * end. A thread that frees the pool meanwhile waits for that driver, and two drivers that free each other's pools
+ * wait forever. The hand also keeps the memory, and no thread waits for it.
  *
- * Who may end a lease, and how they agree:
+ * A lease can be ended in several ways, which agree as follows:
  *     give, discard, revoke   move the word from HELD, g
- *     the holder's end         moves the word from HELD, g, under the pool's lock, in which it has seen the note attached
- *     detach                  marks the note of g, under the pool's lock, in which it has seen the word HELD, g
+ *     the holder's end        moves the word from HELD, g, under the pool's lock, if the note is attached
+ *     detach                  marks the note of g, under the pool's lock, if the word is HELD, g
  *
- * By default a lease that was taken by hand becomes an orphan (orphans.c): another thread may have it. The lease of a scope
- * cannot be another's, and its object is closed. Whether it is one is read when the slot is REVOKING, which keeps others off.
- * If a revoke runs at the same time, the holder's end only marks the note; both look under the lock, the revoke after its move
- * to REVOKED and the holder's end before it looks at the word. So at least one of them sees the other, and the move from
- * REVOKED back to REVOKING lets one of them go on.
+ * By default a lease outside a scope becomes an orphan (orphans.c), because another thread may be using it. The lease
+ * of a scope cannot be used by another thread, and its object is closed. Whether it is one is read when the slot is
+ * REVOKING, which excludes other threads. If a revoke runs at the same time, the holder's end only marks the note.
+ * Both check under the lock: the revoke after its move to REVOKED, the holder's end before it reads the word. So at
+ * least one of them sees the other, and the move from REVOKED back to REVOKING lets exactly one of them go on.
  *
  * Invariants
  *  W1 One lease ends once: all of them change one word by compare-and-swap.
- *  W2 What detach has answered OK for is never taken back: the holder's end
- *     decides and acts under the same lock.
+ *  W2 A lease for which detach has returned OK is never ended by its holder's end:
+ *     the holder's end decides and acts under the same lock.
  *  W3 detach never marks another lease. The note changes by compare-and-swap and
- *     carries the generation: if the lease was given in the middle, the mark is
- *     on the note of a lease that has ended, which nobody reads, or the swap fails.
- *     Its moment is then the instant before the give.
- *  W4 What a holder has attached is never more than its count says: a lease is counted by its holder, on the thread
- *     that has it as the current one, before anybody has the lease; and counted off once, by whoever ends or detaches
- *     it, if that is its holder.
+ *     contains the generation. If the lease is given in the middle, the mark is on
+ *     the note of an ended lease, which is never read, or the swap fails. The
+ *     detach then counts as having happened just before the give.
+ *  W4 A holder never has more attached leases than its count. Its holder counts a lease, on the thread that has it as
+ *     the current holder, before the lease is visible. The count goes down once, when the lease is ended or detached
+ *     by its own holder.
  *
- * A note has 15 bits of the generation. An older one is taken for that of a lease
- * only if 32768 leases in a row wrote none, as only those do that are found
- * unfit or superfluous before they are lent.
+ * A note has 15 bits of the generation. An older note is mistaken for that of a lease only if 32768 leases in a row
+ * wrote no note. Only leases write none whose object is found unfit or superfluous before it is lent.
  *
  * Order table
- * [W1] owned, detach | load of the note  | acquire | T5 in take.c, W2 W3 | whose lease it is, if the generations agree | nothing alone: the generation tells; kept so that the note is as new as the word
- * [W2] detach        | cas of the note   | acq_rel | W1, V2 in look.c | that the lease belongs to nobody | nothing alone: the lock lies between
- * [W3] seize         | store of the note | release | W1 | that the holder has ended | a helper finds an older note, and lends what was to be tested
+ * [W1] owned, detach | load of the note  | acquire | T5 in take.c, W2 W3 | the lease's holder, if the generations agree | nothing alone: the generation decides; kept so that the note is as new as the word
+ * [W2] detach        | cas of the note   | acq_rel | W1, V2 in look.c | that the lease has no holder | nothing alone: the lock lies between
+ * [W3] seize         | store of the note | release | W1 | that the holder has ended | a helper finds an older note, and lends an object that should be tested
  * [W4] orphan        | cas of the note   | acq_rel | W1, under the lock on both sides | that the holder has ended | nothing alone: the lock lies between
  */
 #include <string.h>
@@ -62,7 +58,7 @@
 #include "pool/internal.h"
 #include "port/port.h"
 
-/* ---- Whose lease it is ----------------------------------------------------------------- */
+/* ---- The holder of a lease ----------------------------------------------------------------- */
 
 static uint64_t holder_of(ceni_slot *slot, uint64_t generation)
 {
@@ -70,7 +66,7 @@ static uint64_t holder_of(ceni_slot *slot, uint64_t generation)
     return ceni_planted(detached_taken_back) ? holder & ~CENI_HOLDER_DETACHED : holder;
 }
 
-/* Whether the holder has it, attached: lent to it, or taken away by close and not brought back. */
+/* Whether the holder has an attached lease of the slot: held, or revoked and not given back. */
 static bool is_owned(ceni_slot *slot, uint64_t holder, uint64_t *generation)
 {
     uint64_t word = ceni_slot_word(slot);
@@ -108,24 +104,24 @@ cen_status ceni_holder_detach(cen_pool *pool, uint32_t index, uint64_t generatio
 {
     const uint64_t mark = CENI_HOLDER_DETACHED << CENI_NOTE_BITS;
     ceni_slot *slot = ceni_slot_at(pool, index);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     uint64_t word = ceni_word_bare(ceni_slot_word(slot)), note = ceni_load_acquire(&slot->note); /* [W1] */
     bool done = word == ceni_word(generation, CENI_SLOT_HELD) && ceni_slot_holder(note, generation);
     if (ceni_planted(detach_marks_the_next)) note = ceni_load_acquire(&slot->note); /* [W1] */
     if (done) done = ceni_cas_acq_rel(&slot->note, &note, note | mark);             /* [W2] */
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (done && !ceni_planted(detached_taken_back))
-        ceni_held_ends(ceni_pool_own_get(), note); /* not one detached before */
+        ceni_held_ends(ceni_pool_own_get(), note); /* not if it was detached before */
     return done ? CEN_OK : CEN_STALE;
 }
 
-/* ---- Taking one back --------------------------------------------------------------------- */
+/* ---- Ending a lease ------------------------------------------------------------------------ */
 
-/* Ends the lease, if it is still the holder's: the slot is RESETTING then and to go
- * on by the policy, or CLOSING, and the policy says so. */
+/* End the lease, if it is still the holder's. Then the slot is RESETTING and the policy decides, or it is CLOSING and
+ * *policy is CLOSE. */
 static bool seize(cen_pool *pool, ceni_slot *slot, uint64_t holder, uint64_t generation, cen_holder_end_policy *policy)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     *policy = pool->options.on_holder_end;
     bool owned = holder_of(slot, generation) == holder;
     bool kept = owned && *policy >= CEN_HOLDER_END_TEST &&
@@ -134,10 +130,10 @@ static bool seize(cen_pool *pool, ceni_slot *slot, uint64_t holder, uint64_t gen
     if (ends) ceni_place_leaves_locked(pool);
     if (ends) *policy = CEN_HOLDER_END_CLOSE;
     if (kept && *policy == CEN_HOLDER_END_TEST) {
-        uint64_t timed = (ceni_setting(&slot->note) ^ generation) & CENI_NOTE_TIMED; /* stays as it is */
+        uint64_t timed = (ceni_setting(&slot->note) ^ generation) & CENI_NOTE_TIMED; /* stays unchanged */
         ceni_store_release(&slot->note, ceni_slot_note_of(holder | CENI_HOLDER_ENDED, generation) ^ timed); /* [W3] */
     }
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     return kept || ends;
 }
 
@@ -150,15 +146,14 @@ static bool is_scoped(const ceni_slot *slot, uint64_t generation)
 
 static const char *why_ended(uint64_t holder)
 {
-    return holder & CENI_HOLDER_TASK ? "the task that held it has ended" : "the thread that held it has ended";
+    return holder & CENI_HOLDER_TASK ? "holder task ended" : "holder thread ended";
 }
 
 static void tell_orphan(cen_pool *pool, const cen_object_view *was, ceni_parted parted)
 {
     char holder[CENI_HOLDER_ROOM];
-    if (parted == CENI_PARTED_CLOSED) return; /* its holder gave it at the same moment */
-    const char *place = parted == CENI_PARTED_FREED ? "it is cut off, and its place is free"
-                                                    : "its place is free when the lease is given";
+    if (parted == CENI_PARTED_CLOSED) return; /* it was given at the same moment */
+    const char *place = parted == CENI_PARTED_FREED ? "object abandoned, place free" : "place taken until the give";
     ceni_pool_event_tell(pool,
                          (ceni_occurrence){.kind = CEN_EVENT_ORPHANED,
                                            .value = was->index,
@@ -171,7 +166,7 @@ static void tell_orphan(cen_pool *pool, const cen_object_view *was, ceni_parted 
 
 static void tell(cen_pool *pool, const cen_object_view *was, cen_holder_end_policy policy);
 
-/* The slot is REVOKING and the caller's, its holder has ended, and interrupt was called if that was due. */
+/* The slot is REVOKING and owned by the caller, its holder has ended, and interrupt was called if that was due. */
 static void part(cen_pool *pool, uint32_t index, uint64_t generation, bool scoped, const cen_object_view *was)
 {
     if (scoped) {
@@ -182,7 +177,7 @@ static void part(cen_pool *pool, uint32_t index, uint64_t generation, bool scope
     }
 }
 
-/* Marks the note of a lease that is still the holder's: its slot may be going on to the next. */
+/* Mark the note, if it is still of the holder's lease: the slot may be passing to the next one. */
 static void mark_ended_locked(ceni_slot *slot, uint64_t holder, uint64_t generation)
 {
     uint64_t note = ceni_load_acquire(&slot->note); /* [W1] */
@@ -193,7 +188,7 @@ static void mark_ended_locked(ceni_slot *slot, uint64_t holder, uint64_t generat
 static void orphan(cen_pool *pool, uint32_t index, uint64_t generation, const cen_object_view *was)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool owned = holder_of(slot, generation) == was->holder;
     if (owned) mark_ended_locked(slot, was->holder, generation);
     bool held = owned && ceni_slot_move(slot, generation, CENI_SLOT_HELD, CENI_SLOT_REVOKING);
@@ -201,7 +196,7 @@ static void orphan(cen_pool *pool, uint32_t index, uint64_t generation, const ce
     bool scoped = mine && (is_scoped(slot, generation) || ceni_planted(orphan_closed_at_once));
     if (scoped && ceni_planted(scope_orphaned)) scoped = false;
     if (held) pool->revoked++;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (held && !scoped) ceni_slot_interrupt(pool, slot);
     if (mine) part(pool, index, generation, scoped, was);
 }
@@ -211,11 +206,11 @@ void ceni_holder_settle(cen_pool *pool, uint32_t index, uint64_t generation)
     ceni_slot *slot = ceni_slot_at(pool, index);
     cen_object_view was = {.index = index};
     ceni_slot_holding(pool, index, &was);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool mine = ceni_holder_has_ended(slot, generation) && !ceni_planted(revoke_forgets_the_holder) &&
                 ceni_slot_move(slot, generation, CENI_SLOT_REVOKED, CENI_SLOT_REVOKING);
     bool scoped = mine && is_scoped(slot, generation);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (mine) part(pool, index, generation, scoped, &was);
 }
 
@@ -224,26 +219,24 @@ void ceni_holder_settle(cen_pool *pool, uint32_t index, uint64_t generation)
 static void tell(cen_pool *pool, const cen_object_view *was, cen_holder_end_policy policy)
 {
     char holder[CENI_HOLDER_ROOM];
-    const char *fate = policy == CEN_HOLDER_END_CLOSE  ? "closed"
-                       : policy == CEN_HOLDER_END_TEST ? "tested"
-                                                       : "used again";
+    const char *fate = policy == CEN_HOLDER_END_CLOSE ? "closed" : policy == CEN_HOLDER_END_TEST ? "tested" : "reused";
     ceni_pool_event_tell(pool,
                          (ceni_occurrence){.kind = CEN_EVENT_HOLDER_ENDED,
                                            .value = was->index,
                                            .holder = was->holder,
                                            .where = was->where,
                                            .held_ns = was->held_ns},
-                         "%s has ended and held object %u, which it took at %s; it is %s",
+                         "%s ended while holding object %u, taken at %s; the object is %s",
                          ceni_holder_say(was->holder, holder), was->index, was->where ? was->where : "an unknown place",
                          fate);
 }
 
-/* In a pool that the program has freed nobody can give late: what was revoked is closed. */
+/* Whether leases become orphans. In a freed pool the revoked objects are closed instead. */
 static bool orphans(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool orphans = pool->options.on_holder_end == CEN_HOLDER_END_ORPHAN && !pool->freed;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     return orphans;
 }
 
@@ -261,7 +254,7 @@ static void take_back(cen_pool *pool, uint32_t index, uint64_t holder)
         return;
     }
     if (!seize(pool, slot, holder, generation, &policy)) {
-        /* Given or detached meanwhile, or taken away before: who has lost that cannot bring it back any more. */
+        /* Given or detached meanwhile; or revoked before, and then its holder cannot give it back. */
         if (is_owned(slot, holder, &generation)) ceni_slot_take_back(pool, index, generation);
         return;
     }
@@ -276,13 +269,13 @@ static void take_back(cen_pool *pool, uint32_t index, uint64_t holder)
 
 typedef struct search {
     uint64_t holder;
-    uint64_t after; /* entries of the directory up to this number have been looked at */
+    uint64_t after; /* entries of the directory up to this number have been searched */
     cen_pool *pool; /* found; has a hand */
-    uint32_t index; /* of the first slot */
-    bool asks;      /* it waits in a line, pending */
+    uint32_t index; /* of the first slot found */
+    bool asks;      /* it has a pending take in a queue */
 } search;
 
-/* Whether the holder has asked and waits; `detaches`: what it is granted later belongs to nobody. */
+/* Searches for pending takes of a holder. `detaches`: detach them, so that a later grant has no holder. */
 typedef struct asked {
     uint64_t holder;
     bool detaches, found;
@@ -299,9 +292,9 @@ static void meet_waiter(void *argument, const ceni_pool_waiter *waiter)
 static bool has_asked(cen_pool *pool, uint64_t holder, bool detaches)
 {
     asked a = {.holder = holder, .detaches = detaches};
-    ceni_waiters_lock(pool->line);
-    if (pool->line->pool_id == pool->id) ceni_turn_walk_locked(pool->line, SIZE_MAX, meet_waiter, &a);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_lock(pool->waiters);
+    if (pool->waiters->pool_id == pool->id) ceni_turn_walk_locked(pool->waiters, SIZE_MAX, meet_waiter, &a);
+    ceni_waiters_unlock(pool->waiters);
     return a.found;
 }
 
@@ -320,7 +313,8 @@ static bool has_any(cen_pool *pool, uint64_t holder, uint32_t *index)
     return false;
 }
 
-/* The pool cannot vanish during the visit; but its last object may have come back, and its line be another's. */
+/* The pool exists during the visit. But its last object may have come back, and the queue may belong to another pool.
+ * */
 static void visit(void *argument, ceni_directory_entry *entry)
 {
     search *s = argument;
@@ -329,12 +323,12 @@ static void visit(void *argument, ceni_directory_entry *entry)
     s->after = number;
     cen_pool *pool = (cen_pool *)(uintptr_t)entry->object;
     if (strcmp(entry->kind, "pool") != 0 || !has_any(pool, s->holder, &s->index)) return;
-    ceni_waiters_lock(pool->line);
-    if (pool->line->pool_id == pool->id) {
+    ceni_waiters_lock(pool->waiters);
+    if (pool->waiters->pool_id == pool->id) {
         pool->hands++;
         s->pool = pool;
     }
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
 }
 
 static bool find(search *s, ceni_directory *directory)
@@ -350,13 +344,13 @@ static void take_back_in(uint64_t holder, ceni_directory *directory)
     while (find(&s, directory)) {
         uint32_t places = ceni_place_reach(s.pool);
         for (uint32_t index = s.index; index < places; index++) take_back(s.pool, index, holder);
-        ceni_waiters_lock(s.pool->line);
+        ceni_waiters_lock(s.pool->waiters);
         ceni_hand_drop_locked(s.pool);
         if (ceni_planted(holder_end_forgets_a_pool)) return;
     }
 }
 
-/* Asks first: what one of them is granted meanwhile is found in its slot. */
+/* Pending takes first: a take that is granted meanwhile is found in its slot. */
 static void take_back_all(uint64_t holder)
 {
     bool asks = holder & CENI_HOLDER_TASK && !ceni_planted(pending_ask_outlives_its_task);
@@ -365,9 +359,9 @@ static void take_back_all(uint64_t holder)
     take_back_in(holder, ceni_directory_freed()); /* second: a pool is in this one before it leaves the other */
 }
 
-/* The thread's notes go first: what it does from here on, in a destructor of the program's, begins anew and arms
- * anew. Its scopes end with the leases they are of. One that ends in the middle of a task ends the task as a holder,
- * and what it has itself nobody has counted to the end: it looks. */
+/* Clear the thread's words first: if a destructor of the program takes again after this, it begins from zero and arms
+ * the hook again. Scopes end with their leases. A thread that ends in the middle of a task also ends the task as a
+ * holder; then its own count is not current, so its leases are searched. */
 static void thread_ends(void)
 {
     ceni_pool_own was = *ceni_pool_own_get();
@@ -379,15 +373,16 @@ static void thread_ends(void)
     if (is_task) take_back_all(ceni_thread_id());
 }
 
-/* Whether it has any: an early answer, because it is asked by its holder, who alone takes for itself. Its asks are looked for
- * first: one leaves the line under the lock in which its lease is noted. */
+/* Whether the holder has any lease. A result that is soon out of date is enough, because the holder itself calls
+ * this, and only it takes for itself. Pending takes are searched first: a take leaves the queue in the critical
+ * section in which its lease is noted. */
 static void look_for_any(void *argument, ceni_directory_entry *entry)
 {
     search *s = argument;
     cen_pool *pool = (cen_pool *)(uintptr_t)entry->object;
     if (s->pool || strcmp(entry->kind, "pool") != 0) return;
     if (s->holder & CENI_HOLDER_TASK) s->asks |= has_asked(pool, s->holder, false);
-    if (has_any(pool, s->holder, &s->index)) s->pool = pool; /* not touched afterwards: it has no hand */
+    if (has_any(pool, s->holder, &s->index)) s->pool = pool; /* not used afterwards: there is no hand */
 }
 
 static ceni_holding holds(uint64_t holder)
@@ -401,7 +396,7 @@ static ceni_holding holds(uint64_t holder)
 
 const ceni_holder_calls ceni_holder_of_pools = {.holds = holds, .ended = take_back_all};
 
-/* Without the system's help, which may come to its limit, it is tried again with the next slow take. */
+/* If the system's limit of keys is reached, the next slow take tries again. */
 void ceni_holder_arm(void)
 {
     bool armed = ceni_thread_at_exit(CENI_EXIT_LEASES, thread_ends) == CEN_OK;

@@ -1,54 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Idle slots: how one is found and taken, and how a slot becomes one.
+ * Idle slots: how they are found and taken, and how a slot becomes idle.
  *
- * Warm order. A take looks at the slot its thread had last; that is one CAS
- * (take.c). Only when that one is not idle does it search, from the lowest
- * index up, those slots whose bit is set in the map `listed`. Takes and gives
- * do not touch the map: a bit says that the slot is worth a look, not that it
- * is idle. A search that has wasted FREE_LOOKS looks strikes every further slot
- * on which it wastes one, so that one idle slot among a million held ones is
- * found in a few steps by everyone but the first; and whoever makes a struck
- * slot idle puts it back first. Small pools are never struck, and their gives
- * never touch the map.
+ * Warm order. A take tries the slot that its thread had last; that is one CAS (take.c). Only if that slot is not idle
+ * does it search the slots whose bits are set in the map `listed`, from the lowest index up. Takes and gives do not
+ * touch the map: a bit means that a search should check the slot, not that it is idle. After a search has checked
+ * FREE_LOOKS slots that were not idle, it strikes every further such slot from the map. So one idle slot among a
+ * million held ones is found in a few steps by every search except the first. A thread that makes a struck slot idle
+ * first puts it back. Slots of small pools are never struck, and gives to small pools never touch the map.
  *
  *     search:  word X|LISTED ▶ X (CAS) ▶ clear the bit ▶ word LISTED again? set the bit, tend
  *     publish: word X ▶ X|LISTED (CAS) ▶ set the bit ▶ X|LISTED ▶ IDLE|LISTED (CAS) ▶ ctl
  *
- * Everything a giver does to the map comes before it publishes: afterwards the
- * pool, and the map with it, may be gone.
+ * A giver changes the map only before it publishes: afterwards the pool, and the map with it, may be gone.
  *
  * Invariants
  *  I1 IDLE implies LISTED.
- *  I2 A LISTED slot whose bit is clear, or cannot be found from above, has a
- *     searcher between its CAS and its tend, or a publisher before its CAS to
- *     IDLE. So a search that misses an idle slot is followed by a tend.
+ *  I2 If the bit of a LISTED slot is clear, or cannot be found from the higher
+ *     levels, then a searcher is between its CAS and its tend, or a publisher is
+ *     before its CAS to IDLE. So a search that misses an idle slot is followed by a tend.
  *
  * The naive version of striking: clear the bit of a slot that is held.
  *     searcher: slot is held            giver: makes the slot idle
  *                                       giver: its bit is set: nothing to do
  *     searcher: clears the bit
- * and the idle slot is never found. Here the word itself tells the giver, so
- * that one of its two CAS fails, and the searcher looks back [I2 I3].
+ * and the idle slot is never found. Here LISTED is in the word itself, so one of the giver's two CAS fails, and the
+ * searcher checks the word again [I2 I3].
  *
- * Exact orders keep idle slots in a list under the pool's lock. When the order
- * is changed while the pool is in use, a take or a give that began before may
- * still come the other way: a slot in the list may not be idle any more, and an
- * idle one may not be in it. So what is taken from the list is looked at, and
- * when the list is empty the map is searched: it has every idle slot.
+ * Exact orders keep idle slots in a list under the pool's lock. When the order is changed while the pool is in use,
+ * takes and gives that began before may still use the other way: a slot in the list may not be idle, and an idle slot
+ * may not be in the list. So a slot from the list is checked, and when the list is empty the map is searched, which
+ * has every idle slot.
  *
- * A test is no use. A slot that is TESTING stays in the list, where takes pass it
- * by, and is idle again in the same place. It leaves the list if it fails. So the
- * queue of tests cannot use the slot's link (queues.c).
+ * A test does not count as a use. A slot that is TESTING stays in the list, where takes pass over it, and is idle
+ * again in the same place. It leaves the list if it fails. So the queue of tests cannot use the slot's link
+ * (queues.c).
  *
  * Order table
- * [I1] look      | load of a slot's word | seq_cst | I4, the give in take.c | whether it is idle | a waiter's second look misses what was published before it joined
- * [I2] strike    | cas of the word, without LISTED | seq_cst | I4 | that the bit goes | a giver finds LISTED and the bit goes after
+ * [I1] look      | load of a slot's word | seq_cst | I4, the give in take.c | whether it is idle | a waiter's second search misses an object published before it joined
+ * [I2] strike    | cas of the word, without LISTED | seq_cst | I4 | that the bit will be cleared | a giver finds LISTED and the bit is cleared after
  * [I3] look back | load of the word | seq_cst | I4 | whether it was listed meanwhile | the same
- * [I4] publish   | cas of the word | seq_cst | I1 I2 I3, L1 in waiters.c | the object's bytes; that it is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps beside it
+ * [I4] publish   | cas of the word | seq_cst | I1 I2 I3, L1 in waiters.c | the object's bytes; that it is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps although the object is idle
  * [I5] take      | cas of the word | seq_cst | I4 | the object's bytes, to the taker | it reads old bytes
- * [I7] hold      | add to shifts | seq_cst | V5 in look.c | that a slot was away and came back with the same word | two readings take a slot for idle all the while that was tested
- * [I6] offer     | load of ctl after I4 | seq_cst | L1 in waiters.c | whether anybody waits | a waiter is missed
+ * [I7] hold      | add to shifts | seq_cst | V5 in look.c | that a slot left the state and came back with the same word | two readings consider a slot idle all the time that was tested
+ * [I6] offer     | load of ctl after I4 | seq_cst | L1 in waiters.c | whether there is a waiter | a waiter is missed
  */
 #include "pool/internal.h"
 
@@ -62,18 +57,18 @@ enum { FREE_LOOKS = 8 };
 #endif
 
 typedef struct search {
-    bool take;     /* or only look */
-    bool fresh;    /* and only what need not be tested before */
-    bool restored; /* somebody may have missed a slot on account of this search */
+    bool take;     /* take the slot; otherwise only look for one */
+    bool fresh;    /* only slots that need not be tested before */
+    bool restored; /* another search may have missed a slot because of this one */
     unsigned wasted;
     ceni_grant found;
-    /* fresh: the first that was passed by because it is to be tested; only its generation and index */
+    /* fresh: the first slot that was passed over because it must be tested; only its generation and index */
     ceni_grant passed;
 } search;
 
 /* ---- Searching the map ------------------------------------------------------------- */
 
-/* What is to be tested is passed by, and noted, if the one who searches cannot do that. */
+/* Pass over a slot that must be tested, and note it, if the searching take cannot test. */
 static bool pass_by(search *s, uint32_t index, uint64_t word)
 {
     if (!s->fresh || !(word & CENI_MARKED)) return false;
@@ -82,8 +77,8 @@ static bool pass_by(search *s, uint32_t index, uint64_t word)
     return true;
 }
 
-/* The keeper marks idle slots and needs no lock for it: one that was only marked meanwhile is idle all the same, and to
- * pass it by in silence would be to sleep beside it, or, in an exact order, to lose it. */
+/* The keeper marks idle slots without a lock. A slot that was only marked meanwhile is still idle. If it were passed
+ * over, a waiter could sleep although it is idle, or, in an exact order, it would be lost. */
 static bool take_slot(ceni_slot *slot, uint32_t index, uint64_t word, search *s)
 {
     uint64_t bare = ceni_word_bare(word), generation = ceni_word_generation(word) + 1;
@@ -130,8 +125,8 @@ static bool search_all(cen_pool *pool, search *s)
     return false;
 }
 
-/* Under the lock whoever may have missed a slot is in line, or will pass
- * through the lock: searching again is what tending would do. */
+/* Under the lock: a thread that may have missed a slot is in the queue, or will take the lock. Searching again has
+ * the effect of a tend. */
 static bool search_locked(cen_pool *pool, search *s)
 {
     do {
@@ -178,7 +173,7 @@ void ceni_idle_reorder_locked(cen_pool *pool)
     }
 }
 
-/* What was tested is where it was. */
+/* Insert the slot into the list; a tested slot is still in its place. */
 static void list_locked(cen_pool *pool, ceni_slot *slot, ceni_slot_state from)
 {
     bool last_first = (pool->options.order == CEN_ORDER_LIFO) != ceni_planted(lifo_is_fifo);
@@ -240,19 +235,19 @@ bool ceni_idle_any_locked(cen_pool *pool)
     return search_locked(pool, &s);
 }
 
-/* Under the lock: in an exact order, or when something must be tested first and whoever takes cannot do it. If the
- * driver does not block it is tested here, and looked for again. */
+/* Take under the lock: in an exact order, or if an object must be tested first and the take cannot do that. If the
+ * driver does not block, the object is tested here, and the search is repeated. */
 static bool take_with_lock(cen_pool *pool, uint32_t hint, bool fresh, uint32_t newcomers, ceni_grant *out)
 {
     bool taken, tested;
     do {
-        ceni_followup call = {.never_opens = newcomers == 0};
-        ceni_waiters_lock(pool->line);
-        taken =
-            fresh ? ceni_trust_take_locked(pool, hint, newcomers, out, &call) : ceni_idle_take_locked(pool, hint, out);
-        ceni_waiters_unlock(pool->line);
-        ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
-        tested = call.tests;
+        ceni_followup followup = {.never_opens = newcomers == 0};
+        ceni_waiters_lock(pool->waiters);
+        taken = fresh ? ceni_trust_take_locked(pool, hint, newcomers, out, &followup)
+                      : ceni_idle_take_locked(pool, hint, out);
+        ceni_waiters_unlock(pool->waiters);
+        ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
+        tested = followup.tests;
     } while (!taken && tested);
     return taken;
 }
@@ -263,7 +258,7 @@ static bool take(cen_pool *pool, uint32_t hint, bool fresh, uint32_t newcomers, 
     search s = {.take = true, .fresh = fresh};
     bool found = take_hinted(pool, hint, &s) || search_all(pool, &s);
     if (found) *out = s.found;
-    if (s.restored) ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
+    if (s.restored) ceni_waiters_tend(pool->waiters, pool->id, CENI_NO_INDEX);
     return found || (s.passed.stale && take_with_lock(pool, hint, fresh, newcomers, out));
 }
 
@@ -328,24 +323,24 @@ bool ceni_idle_publish_locked(cen_pool *pool, uint32_t index, uint64_t generatio
 bool ceni_idle_publish(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
 {
     if (!ceni_pool_has(&pool->exact_order)) return publish(pool, ceni_slot_at(pool, index), index, generation, from);
-    ceni_waiters *line = pool->line;
-    ceni_waiters_lock(line);
+    ceni_waiters *waiters = pool->waiters;
+    ceni_waiters_lock(waiters);
     bool published = ceni_idle_publish_locked(pool, index, generation, from);
-    ceni_waiters_unlock(line);
+    ceni_waiters_unlock(waiters);
     return published;
 }
 
-void ceni_idle_heed(ceni_waiters *line, uint64_t id, uint32_t index, uint64_t generation)
+void ceni_idle_heed(ceni_waiters *waiters, uint64_t id, uint32_t index, uint64_t generation)
 {
-    uint64_t ctl = ceni_load_seq_cst(&line->ctl); /* [I6] */
-    if (ctl) ceni_waiters_heed(line, id, ctl, index, generation);
+    uint64_t ctl = ceni_load_seq_cst(&waiters->ctl); /* [I6] */
+    if (ctl) ceni_waiters_heed(waiters, id, ctl, index, generation);
 }
 
 bool ceni_idle_offer(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
 {
-    ceni_waiters *line = pool->line;
+    ceni_waiters *waiters = pool->waiters;
     uint64_t id = pool->id;
     if (!ceni_idle_publish(pool, index, generation, from)) return false;
-    ceni_idle_heed(line, id, index, generation);
+    ceni_idle_heed(waiters, id, index, generation);
     return true;
 }

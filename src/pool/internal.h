@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A pool from inside, by chapters. Only the room's own files include this. */
+/* The pool's internal header: it includes the others, by chapters. Only files of this room include it. */
 #ifndef CENI_POOL_INTERNAL_H
 #define CENI_POOL_INTERNAL_H
 

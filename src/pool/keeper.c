@@ -1,37 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The housekeeper: what has to happen to a pool because time has passed.
+ * The housekeeper: everything that happens to a pool because time has passed.
  *
- * One alarm per pool rings at the earliest of: the gate opens (gate.h), one who
- * waits while the breaker is open has waited for long enough, a call of the
- * driver may have taken too long, the next round. A round looks at every
- * slot once, holds no lock from one to the next, and does with each what is
- * due:
+ * One alarm per pool rings at the earliest of these moments: the gate opens (gate.h); a waiter has waited for long
+ * enough while the circuit breaker is open; a pending take or an asynchronous close reaches its deadline; a driver
+ * call may be overdue; the next round. A round visits every slot once, holds no lock from one slot to the next, and
+ * does with each what is due:
  *
  *     IDLE     too old, idle too long, too many idle ......... closed
  *              not tested for long ............................ TESTING, a few at a time
  *              idle for longer than it is trusted, or
  *              another was found broken (trust.c) ............. marked: tested before it is lent
  *     HELD     too old ........................................ marked: closed when it comes back
- *              held for long ................................... told as a leak, revoked or reclaimed
- *     REVOKED  held for long, and the setting says so .......... reclaimed (orphans.c)
- *     OPENING, TESTING for too long ........................... told; the gate; marked
+ *              held for long ................................... reported as a leak, revoked or reclaimed
+ *     REVOKED  held for long, with a setting that reclaims ..... reclaimed (orphans.c)
+ *     OPENING, TESTING for too long ........................... reported; the gate; marked
  *
- * Pieces. A pool may have a million slots, and a thousand objects to close. The keeper of the runtime has the alarms of
- * others, too. So a round is done in pieces of PIECE looks, or as many as 64 calls of the driver. Between two of them the
- * alarm is set for that very moment, and every other alarm that is due is called before it comes again. Small pools have
- * one piece.
+ * Pieces. A pool may have a million slots, and a thousand objects to close. The runtime's keeper also calls the
+ * alarms of other components. So a round runs in pieces of PIECE slots, or of 64 driver calls. Between two pieces the
+ * alarm is set for that very moment, and every other alarm that is due is called before it rings again. Small pools
+ * have one piece.
  *
- * Ages. No take and no give reads a clock (L17). A round notes which word it
- * met in a slot and when it first did; a slot with the same generation and
- * state as then has been so all the while. So ages are never too large, and too
- * small by one period at most. The period is a fraction of the smallest limit.
- * A pool in which nothing is out and everything idle is marked already is calm:
- * its rounds are as rare as its other limits allow. periods.c has how often they
- * come.
+ * Ages. No take and no give reads a clock (L17). A round notes the word that it finds in a slot, and when it found it
+ * first. A slot with the same generation and state as then has been so all the time. So an age is never too large,
+ * and too small by at most one period. The period is a fraction of the smallest limit. A pool is calm if no object is
+ * lent and all idle ones are already marked: its rounds are as rare as its other limits allow. periods.c computes the
+ * period.
  *
  * Order table
- * [H2] plan | store of alarm_at, under the lock | release | H1 in hands.c | the latest plan | an older plan stays in force, and the keeper comes too late
+ * [H2] plan | store of alarm_at, under the lock | release | H1 in hands.c | the latest plan | an older plan stays in force, and the alarm rings too late
  */
 #include "base/error.h"
 #include "base/plant.h"
@@ -39,7 +36,8 @@
 #include "port/port.h"
 
 enum {
-    /* A piece of a round costs at most so much: a look at a slot costs one, and what may call the driver or a listener ... */
+    /* The cost limit of a piece of a round: visiting a slot costs 1, an action that may call the driver or a listener
+     * costs ... */
     PIECE = 4096,
     ACT = 64,
 };
@@ -65,43 +63,43 @@ static int64_t latest(int64_t a, int64_t b)
 
 static bool closed_locked(const cen_pool *pool)
 {
-    return ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
+    return ceni_load_relaxed(&pool->waiters->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
 }
 
-void ceni_keeper_plan_locked(cen_pool *pool, ceni_followup *call)
+void ceni_keeper_plan_locked(cen_pool *pool, ceni_followup *followup)
 {
     if (!ceni_pool_runtime(pool)) return;
     int64_t due = sooner(sooner(pool->next_round, pool->next_overdue), ceni_gate_next(&pool->gate));
     due = sooner(due, pool->next_piece);
-    due = sooner(sooner(due, ceni_patience_next_locked(pool)), ceni_opening_hope_ends_locked(pool));
+    due = sooner(sooner(due, ceni_pending_deadline_next_locked(pool)), ceni_opening_hope_ends_locked(pool));
     if (closed_locked(pool)) due = pool->closing_at;
     bool earlier = due < ceni_load_relaxed(&pool->alarm_at); /* written under this lock; carries nothing */
     if (!earlier && !pool->alarm_refused) return;
     if (due == CENI_FOREVER && closed_locked(pool)) return;
     pool->alarm_refused = false;
     if (earlier) ceni_store_release(&pool->alarm_at, due); /* [H2] */
-    if (call->alarm) return;                               /* has its hand */
-    call->alarm = true;
+    if (followup->alarm) return;                           /* it has a hand already */
+    followup->alarm = true;
     pool->hands++;
 }
 
 void ceni_keeper_nudge(cen_pool *pool)
 {
     if (!ceni_pool_runtime(pool)) return;
-    ceni_followup call = {.more = false};
+    ceni_followup followup = {.more = false};
     int64_t now = ceni_pool_now(pool);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     int64_t next = later(now, ceni_period_of(pool, &pool->options, false));
     if (next < pool->next_round) pool->next_round = next;
-    ceni_keeper_plan_locked(pool, &call);
-    ceni_waiters_unlock(pool->line);
-    if (call.alarm) ceni_hand_alarm(pool);
+    ceni_keeper_plan_locked(pool, &followup);
+    ceni_waiters_unlock(pool->waiters);
+    if (followup.alarm) ceni_hand_alarm(pool);
 }
 
 void ceni_keeper_retry_locked(cen_pool *pool)
 {
     int64_t next = ceni_gate_next(&pool->gate);
-    /* else the gate opens too soon for what nobody waits for */
+    /* without back-off the gate opens too soon for openings that no waiter needs */
     bool backs_off = pool->options.backoff_initial_ns != CEN_OFF;
     if (pool->options.min_idle > 0 && backs_off) pool->next_round = sooner(pool->next_round, next);
 }
@@ -109,16 +107,16 @@ void ceni_keeper_retry_locked(cen_pool *pool)
 void ceni_keeper_retire(cen_pool *pool)
 {
     if (!ceni_pool_runtime(pool)) return;
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_store_release(&pool->alarm_at, CENI_FOREVER); /* [H2] */
     pool->hands++;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     ceni_hand_alarm(pool);
 }
 
 /* ---- One slot --------------------------------------------------------------------------- */
 
-/* One that became idle since the round began was not counted. */
+/* An object that became idle since the round began was not counted. */
 static void leave_idle(tour *t)
 {
     if (t->idle > 0) t->idle--;
@@ -126,10 +124,10 @@ static void leave_idle(tour *t)
 
 static bool close_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t generation, const char *why)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool ours = ceni_idle_withdraw_locked(pool, index, generation);
     pool->tally.expired += ours;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (!ours) return false;
     t->spent += ACT;
     leave_idle(t);
@@ -137,8 +135,8 @@ static bool close_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t generat
     return true;
 }
 
-/* What is not too old yet is so in time for a round: if the rounds came only with their period, all objects whose ends
- * differ by less would end together. */
+/* The end of an object that is not too old yet gets a round of its own. If rounds came only with their period, all
+ * objects whose ends differ by less would be closed together. */
 static bool is_too_old(tour *t, ceni_slot *slot, uint32_t index)
 {
     int64_t ends = ceni_period_life_ends(&t->limits, slot, index);
@@ -147,8 +145,10 @@ static bool is_too_old(tour *t, ceni_slot *slot, uint32_t index)
     return false;
 }
 
-/* What a reap could not tell to have been idle for long enough. What became idle after the reap does not count, also in a
- * round that comes late or takes long. `now` is no later than the moment of which `age` is. */
+/* Whether the object is closed because of an earlier reap, which could not know then for how long it had been idle.
+ * An object that
+ * became idle after the reap does not count, also in a round that is late or takes long. `now` is not later than the
+ * moment of `age`. */
 static bool is_reaped(tour *t, int64_t now, int64_t age)
 {
     bool reaped = false;
@@ -166,24 +166,24 @@ static bool is_reaped(tour *t, int64_t now, int64_t age)
 static const char *why_close_idle(tour *t, ceni_slot *slot, uint32_t index, int64_t now, int64_t age)
 {
     const cen_pool_options *o = &t->limits;
-    if (is_too_old(t, slot, index)) return "it is too old";
+    if (is_too_old(t, slot, index)) return "max lifetime or reload is due";
     if (is_reaped(t, now, age)) return CENI_WHY_REAPED;
-    if (t->idle > ceni_settings_number(o->max_idle)) return "enough others are idle";
+    if (t->idle > ceni_settings_number(o->max_idle)) return "too many idle objects (max_idle)";
     if (o->idle_timeout_ns != CEN_OFF && age >= o->idle_timeout_ns && t->idle > o->min_idle)
-        return "it was idle for too long";
+        return "idle timeout (idle_timeout_ns)";
     return NULL;
 }
 
-/* True if it is being tested, or cannot be. */
+/* Returns true if the object is being tested, or cannot be tested now because it is not idle. */
 static bool test_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t generation)
 {
     if (t->testing >= t->limits.max_concurrent_tests && !ceni_planted(tests_all_at_once)) {
         t->tests_left = true;
         return false;
     }
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool ours = ceni_idle_hold_locked(pool, index, generation, CENI_SLOT_TESTING);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (!ours) return true;
     t->spent += ACT;
     t->testing++;
@@ -210,17 +210,17 @@ static void tend_idle(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     else t->calm = false;
 }
 
-/* Reports a leak once for each lease; true if it is now. */
+/* Count a leak, once for each lease. Returns true if it was counted now. */
 static bool count_leak(cen_pool *pool, ceni_slot *slot, uint64_t word)
 {
     uint64_t generation = ceni_word_generation(word);
-    ceni_waiters_lock(pool->line);
-    /* What the notes say of a call that has begun since, they say under this lock, after the lease has ended. */
+    ceni_waiters_lock(pool->waiters);
+    /* If a driver call has begun since, the notes were changed under this lock, after the lease ended. */
     bool leaks = ceni_word_bare(ceni_slot_word(slot)) == ceni_word_bare(word);
     leaks = leaks && (slot->notes.leaked_generation != generation || ceni_planted(leak_told_every_round));
     if (leaks) slot->notes = (ceni_slot_notes){.leaked_generation = generation & CENI_GENERATIONS};
     pool->tally.leaked += leaks;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     return leaks;
 }
 
@@ -229,7 +229,7 @@ static bool is_over(int64_t limit, int64_t age)
     return limit != CEN_OFF && age >= limit;
 }
 
-/* A revoked lease keeps its place. It is as old as the lease. */
+/* A revoked lease keeps its place. Its age is that of the lease. */
 static void tend_revoked(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
 {
     const cen_pool_options *o = &t->limits;
@@ -257,18 +257,18 @@ static void tend_held(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     leaks = leaks && count_leak(pool, slot, word);
     bool reclaims = leaks && o->on_leak == CEN_LEAK_RECLAIM;
     if (ceni_planted(detached_never_reclaimed)) reclaims = reclaims && !holding.is_detached;
-    if (leaks) ceni_tell_held(pool, CEN_EVENT_LEAK, &holding, reclaims ? "; its place is taken back" : "");
+    if (leaks) ceni_tell_held(pool, CEN_EVENT_LEAK, &holding, reclaims ? "; lease ended, place free" : "");
     if (reclaims) {
         ceni_slot_reclaim(pool, index, generation);
     } else if (over) {
         bool frees = o->on_max_hold == CEN_HOLD_RECLAIM;
         bool ended = frees ? ceni_slot_reclaim(pool, index, generation) : ceni_slot_revoke(pool, index, generation);
-        const char *fate = frees ? "; it is revoked, and its place is free" : "; it is revoked";
+        const char *fate = frees ? "; lease revoked, place free" : "; lease revoked";
         if (ended) ceni_tell_held(pool, CEN_EVENT_REVOKED, &holding, fate);
     }
 }
 
-/* Whether the call that began then still goes on with that slot, or another has begun since. */
+/* Whether the call that began at `began` is still the running call of that slot. */
 static bool goes_on_locked(ceni_slot *slot, uint64_t word, _Atomic int64_t *at, int64_t began)
 {
     return ceni_word_bare(ceni_slot_word(slot)) == ceni_word_bare(word) &&
@@ -280,47 +280,48 @@ static void tend_opening(cen_pool *pool, uint32_t index, uint64_t word, int64_t 
     ceni_slot *slot = ceni_slot_at(pool, index);
     cen_ticket ticket;
     cen_error why;
-    ceni_error_set(&why, CEN_TIMEOUT, 0, "pool \"%s\": an opening takes longer than %lld ms", pool->name,
-                   (long long)(limit / 1000000));
-    ceni_waiters_lock(pool->line);
+    ceni_error_set(&why, CEN_TIMEOUT, 0, "pool \"%s\": an opening takes longer than %lld ms (open_timeout_ns)",
+                   pool->name, (long long)(limit / 1000000));
+    ceni_waiters_lock(pool->waiters);
     bool same = goes_on_locked(slot, word, &slot->opened_at, began);
     bool first = same && !slot->notes.is_between && !slot->notes.is_overdue;
     ceni_opening_events events = {.failures = 0};
     if (first) events = ceni_opening_overdue_locked(pool, index, &why);
     bool cancels = first && ceni_later_withdraw_locked(pool, index, &ticket);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (!first) return;
     ceni_opening_tell(pool, index, CEN_TIMEOUT, events, &why);
     ceni_chores_prove(pool, false);
-    ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
+    ceni_waiters_tend(pool->waiters, pool->id, CENI_NO_INDEX);
     if (cancels) ceni_later_cancel(pool, ticket);
 }
 
-/* What is marked already, by a reload, is cancelled all the same: its test is in vain. */
+/* A slot that is already marked, by a reload, is cancelled as well: its test is pointless. */
 static void tend_test(cen_pool *pool, uint32_t index, uint64_t word, int64_t began, int64_t limit)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     bool unmarked = !(word & CENI_MARKED) && !ceni_planted(late_test_forgiven);
     bool marked = unmarked && ceni_slot_mark(slot, ceni_word_generation(word), CENI_SLOT_TESTING);
     cen_ticket ticket;
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool same = goes_on_locked(slot, word, &slot->tested_at, began);
     bool unwanted = same && ceni_chores_unwant_locked(pool, slot);
     bool cancels = same && ceni_later_withdraw_locked(pool, index, &ticket);
-    _Atomic uint32_t *sleeper = same ? ceni_checkup_overdue_locked(slot) : NULL; /* the take goes on with another */
-    ceni_waiters_unlock(pool->line);
+    _Atomic uint32_t *sleeper = same ? ceni_checkup_overdue_locked(slot) : NULL; /* its take tries another object */
+    ceni_waiters_unlock(pool->waiters);
     ceni_checkup_wake(sleeper);
     if (same) ceni_chores_prove(pool, false);
     if (marked)
         ceni_pool_event_tell(pool,
                              (ceni_occurrence){.kind = CEN_EVENT_TEST_OVERDUE, .value = index, .status = CEN_TIMEOUT},
-                             "the test of object %u takes longer than %lld ms", index, (long long)(limit / 1000000));
-    /* who waited for it may need an opening instead */
-    if (unwanted) ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
+                             "health check of object %u takes longer than %lld ms (test_timeout_ns)", index,
+                             (long long)(limit / 1000000));
+    /* the waiter may need an opening instead */
+    if (unwanted) ceni_waiters_tend(pool->waiters, pool->id, CENI_NO_INDEX);
     if (cancels) ceni_later_cancel(pool, ticket);
 }
 
-/* A call of the driver that takes long is told once. */
+/* An overdue driver call is reported once. */
 static void tend_call(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
@@ -344,7 +345,7 @@ static void tend_call(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
 static void begin(cen_pool *pool, tour *t)
 {
     *t = (tour){.now = ceni_pool_now(pool), .calm = true, .next_overdue = CENI_FOREVER, .next_end = CENI_FOREVER};
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     t->limits = pool->options;
     for (int i = 0; i < CENI_REAPINGS; i++) {
         t->reaping[i] = pool->reaping[i];
@@ -355,7 +356,7 @@ static void begin(cen_pool *pool, tour *t)
     pool->tests_due = false;
     t->shaken = pool->shaken;
     pool->shaken = false;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     t->part = CENI_TOUR_COUNTS;
     t->at = ceni_place_reach(pool);
 }
@@ -379,20 +380,22 @@ static void tend(cen_pool *pool, tour *t, uint32_t index, uint64_t word)
     }
 }
 
-/* All slots have been tended. */
+/* All slots have been visited: plan the openings for min_idle and the next round. */
 static void end(cen_pool *pool, tour *t)
 {
     uint32_t there = t->idle + t->soon;
     uint32_t missing = t->limits.min_idle > there ? t->limits.min_idle - there : 0;
-    ceni_followup call = {.more = false};
-    ceni_waiters *line = pool->line;
-    ceni_waiters_lock(line);
+    ceni_followup followup = {.more = false};
+    ceni_waiters *waiters = pool->waiters;
+    ceni_waiters_lock(waiters);
     pool->top_up = pool->helped && missing > pool->opening_for_minimum ? missing - pool->opening_for_minimum : 0;
+    if (pool->live >= ceni_load_relaxed(&pool->max) || ceni_planted(round_forgets_wish))
+        pool->wished = false; /* otherwise an object would be opened later without need */
     pool->tests_due |= t->tests_left;
-    /* the last that ends asks for a round */
+    /* the last test that ends requests a round */
     uint32_t tests = pool->busy[CENI_CHORE_TEST] + pool->waiting[CENI_CHORE_TEST];
     bool again = t->tests_left && tests == 0;
-    /* Sooner, if somebody asked for it while the round went on. */
+    /* Sooner, if that was requested while the round was running. */
     pool->next_overdue = sooner(pool->next_overdue, t->next_overdue);
     int64_t period = ceni_period_of(pool, &pool->options, t->calm);
     if (t->now < pool->rounds_until) period = sooner(period, pool->rounds_period);
@@ -400,19 +403,19 @@ static void end(cen_pool *pool, tour *t)
         sooner(later(t->now, period), latest(t->next_end, later(t->now, ceni_period_apart_locked(pool, t->now))));
     pool->next_round = sooner(pool->next_round, again ? t->now : next);
     if (missing > 0 && !pool->helped) ceni_keeper_retry_locked(pool); /* the gate may be shut */
-    ceni_chores_plan_locked(pool, &call);
-    ceni_keeper_plan_locked(pool, &call);
-    ceni_waiters_unlock(line);
-    ceni_waiters_follow_up(line, pool->id, pool, &call);
+    ceni_chores_plan_locked(pool, &followup);
+    ceni_keeper_plan_locked(pool, &followup);
+    ceni_waiters_unlock(waiters);
+    ceni_waiters_follow_up(waiters, pool->id, pool, &followup);
     ceni_times_tend(pool);
     t->part = pool->helped || missing == 0 ? CENI_TOUR_OVER : CENI_TOUR_OPENS;
     t->at = missing;
 }
 
-/* The slots below `at`, from the top: there surplus ages. One that came while the round went on is left to the next. */
+/* Visit the slots below `at`, from the top, where surplus objects are. Slots beyond are left to the next round. */
 static void pass_slots(cen_pool *pool, tour *t)
 {
-    uint32_t places = ceni_place_reach(pool); /* may be fewer by now */
+    uint32_t places = ceni_place_reach(pool); /* may be smaller now */
     if (t->at > places) t->at = places;
     for (; t->at > 0 && t->spent < PIECE; t->spent++) {
         uint32_t index = --t->at;
@@ -427,7 +430,7 @@ static void pass_slots(cen_pool *pool, tour *t)
     if (!counted) end(pool, t);
 }
 
-/* Inline drivers: the keeper itself opens what is missing. */
+/* If the driver does not block, the keeper itself opens the missing objects. */
 static void open_missing(cen_pool *pool, tour *t)
 {
     uint32_t index;
@@ -435,7 +438,7 @@ static void open_missing(cen_pool *pool, tour *t)
         cen_error error;
         uint64_t generation = ceni_slot_generation(pool, index);
         if (ceni_place_open(pool, index, &error) != CEN_OK) {
-            ceni_waiters_lock(pool->line);
+            ceni_waiters_lock(pool->waiters);
             ceni_keeper_retry_locked(pool);
             ceni_place_vacate_locked(pool, index, CENI_SLOT_OPENING);
             break;
@@ -447,13 +450,13 @@ static void open_missing(cen_pool *pool, tour *t)
 
 static bool is_closed(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool closed = closed_locked(pool);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     return closed;
 }
 
-/* Begins a round, or goes on with it; true if it is over. */
+/* Begin a round, or go on with it. Returns true if it is over. */
 static bool do_piece(cen_pool *pool, tour *t)
 {
     if (is_closed(pool)) t->part = CENI_TOUR_OVER;
@@ -472,49 +475,50 @@ void ceni_keeper_round(cen_pool *pool)
     while (!do_piece(pool, &t)) continue;
 }
 
-/* The alarm comes again for the rest, after the others that are due. */
+/* Set the alarm for the rest of the round; other due alarms are called first. */
 static void go_on_later(cen_pool *pool)
 {
-    ceni_followup call = {.more = false};
+    ceni_followup followup = {.more = false};
     int64_t now = ceni_pool_now(pool);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     pool->pieces++;
     pool->next_piece = now;
-    ceni_keeper_plan_locked(pool, &call);
-    ceni_waiters_unlock(pool->line);
-    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
+    ceni_keeper_plan_locked(pool, &followup);
+    ceni_waiters_unlock(pool->waiters);
+    ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
 }
 
 /* ---- The alarm -------------------------------------------------------------------------------- */
 
-/* Has a hand, so the pool is there until it drops it. */
+/* The alarm has a hand, so the pool exists until it is dropped. */
 static void ring(ceni_alarm *alarm)
 {
     cen_pool *pool = (cen_pool *)(void *)((char *)alarm - offsetof(cen_pool, alarm));
-    ceni_waiters *line = pool->line;
+    ceni_waiters *waiters = pool->waiters;
     int64_t now = ceni_pool_now(pool);
-    ceni_followup call = {.more = false};
-    ceni_waiters_lock(line);
+    ceni_followup followup = {.more = false};
+    ceni_waiters_lock(waiters);
     ceni_store_release(&pool->alarm_at, CENI_FOREVER); /* [H2] */
     bool opened = ceni_opening_pass_time_locked(pool, now),
          probes = opened && pool->gate.breaker == CEN_BREAKER_HALF_OPEN;
     bool hopeless = ceni_opening_hope_ends_locked(pool) <= now;
-    ceni_patience_pass_locked(pool, now, &call);
-    if (opened || hopeless || call.pending) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
-    /* what was asked for since the round began is a round of its own, after this */
+    ceni_pending_deadline_pass_locked(pool, now, &followup);
+    if (opened || hopeless || followup.pending) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &followup);
+    /* a round that was requested since this one began comes after it */
     bool goes_on = pool->next_piece <= now;
     bool round = goes_on || now >= pool->next_round || now >= pool->next_overdue;
     if (goes_on) pool->next_piece = CENI_FOREVER;
     else if (round) pool->next_round = pool->next_overdue = CENI_FOREVER; /* it plans the next itself */
-    ceni_keeper_plan_locked(pool, &call);
-    ceni_waiters_unlock(line);
+    ceni_keeper_plan_locked(pool, &followup);
+    ceni_waiters_unlock(waiters);
     if (probes)
-        ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_BREAKER_HALF_OPEN}, "an opening is tried");
-    ceni_waiters_follow_up(line, pool->id, pool, &call);
+        ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_BREAKER_HALF_OPEN},
+                             "circuit breaker half-open: trying to open an object");
+    ceni_waiters_follow_up(waiters, pool->id, pool, &followup);
     if (round && !do_piece(pool, &pool->tour)) go_on_later(pool);
     ceni_closing_pass(pool, now);
     ceni_pool_events_resume(pool);
-    ceni_waiters_lock(line);
+    ceni_waiters_lock(waiters);
     ceni_hand_end_ring_locked(pool);
 }
 

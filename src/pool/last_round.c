@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A take in the last round of thread-specific destructors (L13).
+ * Takes in the last round of thread-specific destructors (L13).
  *
- * A thread that ends takes back what it holds in an exit hook, which runs after the program's
- * destructors. A destructor of the program's that takes once more, after the hook, arms the hook
- * again; but there may be no further round that calls it. Such a thread is watched as well: a
- * helper of the process' own runtime sleeps until the thread is gone, and takes back what it left.
+ * The leases of a thread that ends are handled in an exit hook, which runs after the program's destructors. A
+ * destructor of the program that takes once more, after the hook, arms the hook again. But there may be no further
+ * round that calls it. Such a thread is also watched: a helper of the process's own runtime sleeps until the thread
+ * has ended, and handles the leases that it left.
  *
  *     hook has run ──▶ a destructor takes ──▶ armed again, and watched
- *                       a round follows: the hook takes back    the helper finds nothing
- *                       none follows                             the helper takes back
+ *                       a round follows: the hook handles the lease    the helper finds nothing
+ *                       none follows                                   the helper handles it
  *
- * A lease ends once, whoever of the two ends it (W1 in holders.c).
+ * A lease ends once, by either of the two (W1 in holders.c).
  *
- * Not noticed: a thread whose very first use of the library is in the last round. Nothing tells
- * it that its destructors run.
+ * Not noticed: a thread whose very first use of the library is in the last round. It cannot know that its destructors
+ * are running.
  *
  * Tested by tests/unit/pool/last_round_test.c.
  */
@@ -49,6 +49,6 @@ bool ceni_holder_watch_thread(void)
         return false;
     }
     cen_executor *executor = cen_runtime_executor(NULL);
-    executor->post(executor, &self->job); /* from here on it is the helper's */
+    executor->post(executor, &self->job); /* from here on the helper owns it */
     return true;
 }

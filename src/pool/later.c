@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of a driver that are done later: its function only begins them, and
- * whoever finishes them says so with a ticket.
+ * Driver calls that complete later: the driver's function only starts them, and their completion is reported with a
+ * ticket (cen_driver_done).
  *
  *     helper: picks a chore ▶ issues a ticket, under the lock ▶ start ▶ picks the next
  *     done:   redeems the ticket, under the lock ▶ what follows a call that returns ▶ plans
  *     cancel: withdraws the ticket, under the lock ▶ cancel, with no lock held
  *
- * All else is as with a driver that blocks: the chore counts in its capacity, the
- * slot is OPENING, RESETTING, TESTING or CLOSING and its place counts (L2), from
- * before start is called until done has come. In between the slot belongs to
- * nobody but whoever redeems its ticket.
+ * Everything else is as with a blocking driver: the chore counts in its capacity, the slot is OPENING, RESETTING,
+ * TESTING or CLOSING, and its place counts (L2), from before start is called until done. In between the slot belongs
+ * to the thread that will redeem its ticket.
  *
  * Invariants
- *  N1 A ticket is redeemed once. Its number is in the notes of its slot from when
- *     it is issued until it is redeemed, both under the lock, and no other
- *     ticket of the process has it.
- *  N2 A ticket that was not redeemed has a hand on the pool, which whoever
- *     redeems it drops last of all. So the pool is there until then, closed,
- *     freed or not.
- *  N3 A ticket is withdrawn once at most, and never after it was redeemed. The
- *     driver may hear of it just after another thread has said that it is done.
- *  N4 What is opened under a ticket that was withdrawn is never idle: it goes
- *     from OPENING to CLOSING.
- *  N5 In a closed pool no ticket is issued but for a close: whoever closes it
- *     and withdraws all there are has withdrawn all there will be.
+ *  N1 A ticket is redeemed once. Its number is in the notes of its slot from issue
+ *     to redemption, both under the lock, and no other ticket of the process has
+ *     the same number.
+ *  N2 A ticket that was not redeemed has a hand on the pool. Redeeming drops the
+ *     hand as its last step. So the pool exists until then, even if it was closed
+ *     or freed.
+ *  N3 A ticket is withdrawn at most once, and never after it was redeemed. The
+ *     driver's cancel may still run just after another thread has reported done.
+ *  N4 An object that is opened under a withdrawn ticket is never idle: its slot
+ *     goes from OPENING to CLOSING.
+ *  N5 In a closed pool tickets are issued only for closes. So a close that withdraws
+ *     all tickets has withdrawn all there will be.
  *
- * A ticket may be used long after its pool is gone, by mistake. So it names the
- * line, which stays (waiters.h), and the pool is read only under that line's lock,
- * if it is still the line's.
+ * A ticket may be used by mistake long after its pool is gone. So it names the wait queue, which always exists
+ * (waiters.h). The pool is read only under that queue's lock, and only if the queue still belongs to it.
  *
  * Tested by tests/unit/pool/driver_later_test.c, tests/explore/pool_driver_later_test.c,
  * tests/stress/pool_life_stress.c.
@@ -58,7 +56,7 @@ static cen_ticket ticket_of(cen_pool *pool, uint32_t index, uint64_t number)
 {
     return (cen_ticket){.pool = pool,
                         .number = number << INDEX_BITS | index,
-                        .line_ = pool->line,
+                        .line_ = pool->waiters,
                         .epoch_ = ceni_setting(&pool->epoch)};
 }
 
@@ -72,7 +70,7 @@ bool ceni_later_does(const cen_pool *pool, ceni_chore chore)
     }
 }
 
-/* ---- Beginning ------------------------------------------------------------------------- */
+/* ---- Starting --------------------------------------------------------------------------- */
 
 cen_ticket ceni_later_issue_locked(cen_pool *pool, ceni_chore chore, uint32_t index, bool for_minimum)
 {
@@ -83,7 +81,7 @@ cen_ticket ceni_later_issue_locked(cen_pool *pool, ceni_chore chore, uint32_t in
         .is_wanted = chore == CENI_CHORE_TEST && slot->notes.is_wanted,
         .was_idle = chore == CENI_CHORE_CLOSE && slot->notes.was_idle,
     };
-    slot->notes.call_number = next_number() & NUMBERS; /* as it is: said for the compiler */
+    slot->notes.call_number = next_number() & NUMBERS; /* a no-op, for the compiler's warning */
     pool->hands++;
     return ticket_of(pool, index, slot->notes.call_number);
 }
@@ -94,7 +92,7 @@ void ceni_later_start(cen_pool *pool, ceni_chore chore, uint32_t index, cen_tick
     void *object = NULL;
     if (chore != CENI_CHORE_OPEN)
         object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* came with the slot; carries nothing */
-    ceni_inline_run here; /* what the driver lets be told from within is told when the call is over */
+    ceni_inline_run here; /* inline jobs that the driver's call causes run after it */
     ceni_inline_begin(&here);
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
@@ -125,7 +123,7 @@ void ceni_later_close_orphan(cen_pool *pool, void *object, cen_ticket ticket)
     ceni_inline_end(&here);
 }
 
-/* ---- Giving up --------------------------------------------------------------------------- */
+/* ---- Withdrawing -------------------------------------------------------------------------- */
 
 bool ceni_later_withdraw_locked(cen_pool *pool, uint32_t index, cen_ticket *out)
 {
@@ -155,18 +153,18 @@ void ceni_later_cancel_all(cen_pool *pool)
     uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++) {
         cen_ticket ticket;
-        ceni_waiters_lock(pool->line);
+        ceni_waiters_lock(pool->waiters);
         ceni_slot_state state = ceni_word_state(ceni_word_at(pool, index));
         bool underway = state == CENI_SLOT_OPENING || state == CENI_SLOT_TESTING || state == CENI_SLOT_RESETTING;
         bool cancels = underway && ceni_later_withdraw_locked(pool, index, &ticket);
-        ceni_waiters_unlock(pool->line);
+        ceni_waiters_unlock(pool->waiters);
         if (cancels) ceni_later_cancel(pool, ticket);
     }
 }
 
 /* ---- Done ---------------------------------------------------------------------------------- */
 
-/* In an open ticket's slot the state says which call it is of. */
+/* The call of a slot with an open ticket, by the slot's state. */
 static ceni_chore chore_in(ceni_slot_state state)
 {
     switch (state) {
@@ -177,7 +175,8 @@ static ceni_chore chore_in(ceni_slot_state state)
     }
 }
 
-/* False if the ticket is none, or not any more. Otherwise from now on the slot is the caller's, as after a call that returns. */
+/* Redeem a ticket. Returns false if it is invalid or was redeemed. Otherwise the caller owns the slot, as after a
+ * call that returns. */
 static bool redeem_locked(cen_pool *pool, uint64_t number, uint32_t *index, ceni_chore *chore, ceni_call_outcome *how)
 {
     *index = (uint32_t)(number & ((1u << INDEX_BITS) - 1));
@@ -202,23 +201,23 @@ cen_status cen_driver_done(cen_ticket ticket, cen_status status, void *object, c
     if (strcmp(cen_status_name(status), "CEN_?") == 0) return CEN_INVALID;
     if (!ceni_waiters_is_one(ticket.line_)) return CEN_STALE;
     if (!ceni_fork_is(ticket.epoch_)) return CEN_FORKED;
-    ceni_waiters *line = ticket.line_;
+    ceni_waiters *waiters = ticket.line_;
     ceni_chore chore;
     uint32_t index;
     ceni_orphan *orphan = NULL;
-    ceni_waiters_lock(line);
-    cen_pool *pool = line->pool == ticket.pool ? line->pool : NULL; /* or it is gone, and this another's line */
+    ceni_waiters_lock(waiters);
+    cen_pool *pool = waiters->pool == ticket.pool ? waiters->pool : NULL; /* or it is gone, and this another's */
     bool has_slot = (ticket.number & NO_SLOT) != NO_SLOT;
     bool ours = pool && has_slot && redeem_locked(pool, ticket.number, &index, &chore, &how);
     bool parts = pool && !has_slot && ceni_orphan_redeem_locked(pool, ticket.number >> INDEX_BITS, &orphan);
-    ceni_waiters_unlock(line);
+    ceni_waiters_unlock(waiters);
     if (parts) ceni_orphan_closed(orphan);
     if (!ours) return parts ? CEN_OK : CEN_STALE;
     ceni_inline_run here;
     ceni_inline_begin(&here);
     ceni_chores_follow(pool, chore, index, &how);
     ceni_chores_replan(pool, chore);
-    ceni_waiters_lock(line);
+    ceni_waiters_lock(waiters);
     ceni_hand_drop_locked(pool);
     ceni_inline_end(&here);
     return CEN_OK;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a holder left open and a reset ended: told as an event, once for each call site.
+ * Events about something that a holder left open, such as a transaction, and that a reset has ended: one event for
+ * each call site.
  *
- * The call site is that of the lease which left it: the slot keeps it until the next lease begins, and the slot is the caller's
- * until then. Sites are compared as texts, since two copies of one line of a header have two addresses.
+ * The call site is that of the lease. The slot keeps it until the next lease begins, and the caller owns the slot
+ * until then. Call sites are compared as strings, because two copies of one line of a header have different
+ * addresses.
  *
  * Tested by tests/unit/pool/left_test.c.
  */
@@ -12,7 +14,8 @@
 #include "base/plant.h"
 #include "pool/internal.h"
 
-/* Whether the site is new. A table that is full knows no new ones: events must not come at the rate of gives. */
+/* Whether the call site is new. If the table is full, no further site is reported: events must not be written at the
+ * rate of gives. */
 static bool is_new_locked(cen_pool *pool, const char *where)
 {
     if (ceni_planted(left_open_told_each_time)) return true;
@@ -29,9 +32,9 @@ void ceni_left_open(cen_pool *pool, uint32_t index, uint64_t generation, const c
     const char *where = ceni_load_relaxed(&slot->where); /* came with the slot; carries nothing */
     uint64_t note = ceni_load_relaxed(&slot->note);      /* likewise; carries nothing */
     if (!where) where = "an unknown place";
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool is_new = is_new_locked(pool, where);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (!is_new) return;
     ceni_pool_event_tell(pool,
                          (ceni_occurrence){.kind = CEN_EVENT_LEFT_OPEN,

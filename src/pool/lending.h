@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes and gives beyond the quick path: who may wait, for how long, what they get, and to whom it belongs. */
+/* Takes and gives beyond the quick path: holders, orphans, admission, deadlines, waiting, gives and closes. */
 #ifndef CENI_POOL_LENDING_H
 #define CENI_POOL_LENDING_H
 
@@ -9,10 +9,10 @@
 
 /* ---- holders.c ------------------------------------------------------------------------------- */
 
-/* What the pools say at the seam of holders. */
+/* The pools' functions for sync/holder.h. */
 extern const ceni_holder_calls ceni_holder_of_pools;
 
-/* "thread" or "task", and its number, for a text. */
+/* "thread" or "task", and the holder's number, for a text. */
 static inline const char *ceni_holder_word(uint64_t holder)
 {
     return holder & CENI_HOLDER_TASK ? "task" : "thread";
@@ -23,22 +23,23 @@ static inline unsigned long long ceni_holder_figure(uint64_t holder)
     return holder & ~CENI_HOLDER_TASK;
 }
 
-/* The calling thread has taken something for the first time: when it ends, what it holds is taken back. */
+/* Arm the exit hook of the calling thread, on its first take: when the thread ends, its leases are handled. */
 void ceni_holder_arm(void);
 
-/* last_round.c: what the calling thread takes is taken back when it is gone, although no exit hook may come. False: no memory. */
+/* last_round.c: have the leases of the calling thread handled after it has ended, even if no exit hook is called.
+ * False: no memory. */
 bool ceni_holder_watch_thread(void);
 
-/* The lease outlives its holder. */
+/* Detach the lease from its holder. */
 cen_status ceni_holder_detach(cen_pool *pool, uint32_t index, uint64_t generation);
 
-/* Whether the holder has the slot, attached. */
+/* Return true if the holder has an attached lease of the slot. */
 bool ceni_holder_has(ceni_slot *slot, uint64_t holder);
 
 /* ---- noted.c: where the leases of a thread are ------------------------------------------------ */
 
-/* The calling thread has got that slot and is about to count it: it is the hint for its next take. What the hint was of before
- * is noted, if the thread may hold it. */
+/* The calling thread has got that slot and is about to count the lease: make the slot its hint for the next take. If
+ * the thread may hold the slot of the replaced hint, that slot is noted. */
 void ceni_note_new_slot(cen_pool *pool);
 
 static inline void ceni_note_slot(cen_pool *pool, const ceni_grant *grant)
@@ -48,62 +49,64 @@ static inline void ceni_note_slot(cen_pool *pool, const ceni_grant *grant)
     ceni_hint_put(own, pool->mark, grant->index, ceni_word(grant->generation, CENI_SLOT_HELD | CENI_LISTED));
 }
 
-/* The thread ends, and these were its hints and its number: calls that for each slot that was noted or is a hint, and is the
- * holder's, with a hand on its pool. What is noted is forgotten before. False: there may be others; then it calls nothing. */
+/* The thread ends; `own` has its hints, `holder` is its number. Forget the notes, and call `meet` for each slot of a
+ * note or hint that belongs to the holder, with a hand on its pool. Returns false, and calls nothing, if the thread
+ * may hold other slots as well. */
 typedef void (*ceni_noted_meet)(cen_pool *pool, uint32_t index, uint64_t holder);
 bool ceni_noted_end(const ceni_pool_own *own, ceni_noted_meet meet, uint64_t holder);
 
-/* ---- holders.c, and what ends ------------------------------------------------------------------ */
+/* ---- holders.c: the end of a holder --------------------------------------------------------------- */
 
-/* Whether the holder of the lease has ended: its object is to be tested, or is an orphan that has kept its place. */
+/* Return true if the holder of the lease has ended: then its object must be tested, or is an orphan that keeps its
+ * place. */
 bool ceni_holder_has_ended(ceni_slot *slot, uint64_t generation);
 
-/* The slot has just become REVOKED: if its holder has ended meanwhile, the lease becomes an orphan now. */
+/* Called after the slot became REVOKED: if its holder has ended meanwhile, the lease becomes an orphan. */
 void ceni_holder_settle(cen_pool *pool, uint32_t index, uint64_t generation);
 
-/* Whether all objects that the pool may have are held by that holder. */
+/* Return true if that holder holds all objects that the pool may have. */
 bool ceni_holder_has_all(cen_pool *pool, uint64_t holder);
 
-/* ---- orphans.c: objects that were cut off while somebody may still be using them ----------- */
+/* ---- orphans.c: objects that were cut off while a thread may still be using them ----------- */
 
 typedef struct ceni_orphan ceni_orphan;
 
 /* Why a lease ended without its holder. */
 typedef enum ceni_loss {
     CENI_LOST_BY_HOLDER, /* its holder has ended */
-    CENI_LOST_BY_LIMIT,  /* leak_after_ns or max_hold_ns, and the setting says that its place is reclaimed */
+    CENI_LOST_BY_LIMIT,  /* leak_after_ns or max_hold_ns, with a setting that reclaims its place */
 } ceni_loss;
 
-/* What became of its place. */
+/* What happened to its place. */
 typedef enum ceni_parted {
     CENI_PARTED_FREED,
     CENI_PARTED_KEPT,   /* until the give: no abandon, or no memory */
-    CENI_PARTED_CLOSED, /* its holder has come back, or the pool was freed: the object is closed */
+    CENI_PARTED_CLOSED, /* its holder gave it at the same moment, or the pool was freed: the object is closed */
 } ceni_parted;
 
-/* The slot is REVOKING and the caller's, and interrupt was called: the object is cut off and its place is freed, if the driver
- * can do that or a limit says so. */
+/* Cut the object off and free its place, if the driver can do that or a limit demands it. The slot is REVOKING and
+ * owned by the caller, and interrupt was called. */
 ceni_parted ceni_orphan_part(cen_pool *pool, uint32_t index, uint64_t generation, ceni_loss loss);
 
-/* The same slot, of a lease that nobody but its holder can use: closes the object. */
+/* The same for a lease that only its holder can use: close the object. */
 void ceni_orphan_close_scope(cen_pool *pool, uint32_t index, uint64_t generation, const char *why);
 
-/* A lease that is not its slot's any more is given: true if its object was an orphan, which is closed now; *note is the lease's. */
+/* An ended lease is given: return true if its object was an orphan, which is closed then. *note is the lease's note. */
 bool ceni_orphan_given(cen_pool *pool, const ceni_slot *slot, uint64_t generation, uint64_t *note);
 
-/* The orphan whose close has that number is closed: taken out under the lock, and then released. */
+/* The orphan whose close has that ticket number is closed: remove it under the lock, then release it. */
 bool ceni_orphan_redeem_locked(cen_pool *pool, uint64_t ticket, ceni_orphan **out);
 void ceni_orphan_closed(ceni_orphan *orphan);
 
-/* The pool is freed: closes all orphans, and what a holder that has ended left in its place. */
+/* The pool is freed: close all orphans, including those that kept their places. */
 void ceni_orphans_end(cen_pool *pool);
 
-/* All records of orphans, for a visit, without a lock: the next after that one, or the first; whether it has an object, and
- * which. */
+/* Iterate over all records of orphans without a lock, for a visit: ceni_orphan_next returns the record after `after`,
+ * or the first for NULL; ceni_orphan_shows returns true and fills in *out if the record has an object. */
 ceni_orphan *ceni_orphan_next(cen_pool *pool, const ceni_orphan *after);
 bool ceni_orphan_shows(ceni_orphan *orphan, cen_object_view *out);
 
-/* Gives the memory of all records back; also in a forked child. */
+/* Free the memory of all records; also in a forked child. */
 void ceni_orphans_forget(cen_pool *pool);
 
 /* One orphan, for a text. */
@@ -115,13 +118,13 @@ typedef struct ceni_orphan_seen {
     int64_t ago_ns;
 } ceni_orphan_seen;
 
-/* Writes up to `room` of them after the first `skip`, the oldest first, and says how many. */
+/* Write up to `room` orphans after the first `skip`, oldest first. Returns their number. */
 size_t ceni_orphans_list(cen_pool *pool, size_t skip, ceni_orphan_seen *seen, size_t room);
 
-/* ---- admission.c: who may join the line -------------------------------------------------- */
+/* ---- admission.c: admission control, load shedding ----------------------------------------- */
 
-/* Whether a take may go on, and if not: the cause, or NONE if that is to be found out; if it was refused, when to try again;
- * and, of a limit that was reached, how many there were and may be. */
+/* Whether a take may go on. If not: the cause, or NONE if explain.c has to find it; for a refusal, the retry-after
+ * time; for a limit that was reached, the current number and the limit. */
 typedef struct ceni_verdict {
     cen_status status;
     cen_cause cause;
@@ -130,91 +133,90 @@ typedef struct ceni_verdict {
     const ceni_checks *checks; /* NULL: the take has made none */
 } ceni_verdict;
 
-/* It was refused, and did not fail in its time or by its own opening. */
+/* Return true if it was refused with a retry-after time. */
 static inline bool ceni_verdict_refuses(const ceni_verdict *verdict)
 {
     return verdict->retry_after_ns > 0;
 }
 
-/* The one place where it is decided whether a waiter, thread or pending, may
- * join. `now` is ceni_clock_now(); `moment` its deadline on the pool's clock,
- * CENI_FOREVER without one. What is refused is counted here. */
+/* Decide whether a waiter, thread or pending, may join; the only function that does. `now` is ceni_clock_now();
+ * `moment` is the waiter's deadline on the pool's clock, CENI_FOREVER without one. Refusals are counted here. */
 ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, int64_t moment);
 
-/* What the pool's clock shows at that moment of the system's. */
+/* The time on the pool's clock at moment `now` of the system's clock. */
 int64_t ceni_pool_moment(const cen_pool *pool, int64_t now);
 
-/* Somebody waits from now on, or begins to be served again; somebody was served. */
+/* The first waiter joins, or a pause ends; a waiter was served. */
 void ceni_pace_begin_locked(cen_pool *pool, int64_t now);
 void ceni_pace_served_locked(cen_pool *pool, int64_t now);
 
-/* How long one that comes now would wait until it is served; 0 if nothing is known. */
+/* Estimate how long a waiter that joins now would wait; 0 if nothing is known. */
 int64_t ceni_pace_estimate_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now);
 
-/* In which time it is worth while to try again what nothing can be opened for. */
+/* The retry-after time of a take for which no object can be opened. */
 int64_t ceni_retry_opening_locked(const cen_pool *pool);
 
-/* Whether the first in line, for whom something is there, is to be sent away instead. */
-bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_followup *call);
+/* Return true if the first waiter, which could be served now, must be shed instead. */
+bool ceni_shedding_is_due_locked(cen_pool *pool, ceni_followup *followup);
 
-/* One was served, or left; what that means for its class. */
-void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, ceni_followup *call);
-void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_followup *call);
+/* A waiter was served, or has left: update the shedding state of its class. */
+void ceni_shedding_served_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, ceni_followup *followup);
+void ceni_shedding_left_locked(cen_pool *pool, const ceni_pool_waiter *waiter, ceni_followup *followup);
 
-/* Nothing is shed any more: it was switched off. */
+/* Load shedding was switched off. */
 void ceni_shedding_stop_locked(cen_pool *pool);
 bool ceni_shedding_is_active_locked(const cen_pool *pool);
 
-/* Tells the event stream; drops the hands. */
-void ceni_shedding_tell(cen_pool *pool, const ceni_followup *call);
+/* Write the events; drops the hands. */
+void ceni_shedding_tell(cen_pool *pool, const ceni_followup *followup);
 
-/* ---- patience.c: the deadlines of those who ask -------------------------------------------- */
+/* ---- pending_deadline.c: the deadlines of pending takes ---------------------------------------------- */
 
-/* What keeps deadlines is there afterwards. Errors: NO_MEMORY, SYSTEM. */
-cen_status ceni_patience_need(cen_pool *pool);
+/* Make sure that deadlines can be kept: memory and a timer thread. Errors: NO_MEMORY, SYSTEM. */
+cen_status ceni_pending_deadline_need(cen_pool *pool);
 
-/* The waiter has joined, or has been taken out of the line. */
-void ceni_patience_set_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment);
-void ceni_patience_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter);
+/* The waiter has joined, or has been taken out of the queue. */
+void ceni_pending_deadline_set_locked(cen_pool *pool, ceni_pool_waiter *waiter, int64_t moment);
+void ceni_pending_deadline_drop_locked(cen_pool *pool, ceni_pool_waiter *waiter);
 
-/* When the next deadline passes, and what is done then: those who asked are taken out and put into `call`. Pump afterwards. */
-int64_t ceni_patience_next_locked(const cen_pool *pool);
-void ceni_patience_pass_locked(cen_pool *pool, int64_t now, ceni_followup *call);
+/* When the next deadline passes; and, after that, remove the expired takes and add them to `followup`. The caller
+ * pumps afterwards. */
+int64_t ceni_pending_deadline_next_locked(const cen_pool *pool);
+void ceni_pending_deadline_pass_locked(cen_pool *pool, int64_t now, ceni_followup *followup);
 
-/* Gives the memory back. */
-void ceni_patience_end(cen_pool *pool);
+/* Free the memory. */
+void ceni_pending_deadline_end(cen_pool *pool);
 
 /* ---- take.c ----------------------------------------------------------------------- */
 
-/* Writes down who holds a slot, for those who list holders. */
+/* Write the holder and the call site into the slot, for listings of holders. */
 void ceni_slot_note(const cen_pool *pool, ceni_slot *slot, uint64_t generation, uint64_t holder, const char *where);
 
-/* A give. If something follows it that may take its time, `giving` is told when that is over, and *kept is true;
- * NULL: nobody is. */
+/* A give. If work that may take time follows, `giving` (may be NULL) is completed after it, and *kept is true. */
 cen_status ceni_give_noting(cen_lease *lease, cen_future *giving, bool *kept);
 
-/* Opens an object in the claimed place of the grant, on this thread, and lends it. If the pool was closed meanwhile it
- * is closed again. `waited`: the one it is for was counted as served. */
+/* Open an object in the claimed place of the grant, on this thread, and lend it. If the pool was closed meanwhile,
+ * the object is closed again. `waited`: the take was already counted as served. */
 cen_status ceni_take_open(cen_pool *pool, ceni_grant *grant, bool waited, cen_error *error);
 
-/* An object that close had taken away comes back; false if it had not. The pool may be gone then. */
+/* A revoked object is given back. Returns false if it was not revoked. The pool may be gone when it returns. */
 bool ceni_slot_take_back(cen_pool *pool, uint32_t index, uint64_t generation);
 
-/* Takes the object away from its holder, if it is held: true then. (close.c) */
+/* Revoke the lease, if the slot is held: returns true then. (close.c) */
 bool ceni_slot_revoke(cen_pool *pool, uint32_t index, uint64_t generation);
 
-/* The same, and its place is freed, whatever its driver can do; also what was revoked before. (close.c) */
+/* The same, and free its place, whatever the driver can do; also for a lease that was revoked before. (close.c) */
 bool ceni_slot_reclaim(cen_pool *pool, uint32_t index, uint64_t generation);
 
-/* Calls the driver's interrupt, while the slot is REVOKING and the caller's. (close.c) */
+/* Call the driver's interrupt, while the slot is REVOKING and owned by the caller. (close.c) */
 void ceni_slot_interrupt(cen_pool *pool, ceni_slot *slot);
 
 /* ---- wait.c ------------------------------------------------------------------------- */
 
-/* One look: an idle slot, or a claimed place for a new object (out->slot is NULL then). */
+/* Search once: for an idle slot, or a place for a new object, which is claimed then (out->slot is NULL). */
 bool ceni_pool_find(cen_pool *pool, uint32_t hint, ceni_grant *out);
 
-/* What a take has found or was granted, and does not want: the next has it. */
+/* Give back what a take has found or was granted and does not need. */
 void ceni_grant_return(cen_pool *pool, const ceni_grant *extra);
 
 /* How a take waits. */
@@ -225,41 +227,44 @@ typedef struct ceni_wait_terms {
     const char *where;
 } ceni_wait_terms;
 
-/* Waits in line until the deadline, or until the token is set. OK: something was found or granted. After
- * CLOSED the pool may be gone; DRIVER: what the last opening said; FORKED: the token is the parent's. */
+/* Wait in the queue until the deadline, or until the token is set. OK: an object or a place was found or granted.
+ * CLOSED: the pool may be gone. DRIVER: the error of the last opening. FORKED: the token belongs to the parent
+ * process. */
 ceni_verdict ceni_pool_wait(cen_pool *pool, const ceni_wait_terms *terms, ceni_grant *out);
 
 /* ---- pending.c -------------------------------------------------------------------- */
 
-/* Opens an object, in the claimed place, for whoever is first in line. */
+/* Open an object in the claimed place, for the first waiter. */
 void ceni_pending_open(cen_pool *pool, uint32_t index);
 
-/* ---- outcome.c: gives and closes that are told when they are over ----------------------------- */
+/* ---- outcome.c: asynchronous gives and closes -------------------------------------------------- */
 
-/* Who is to be told about what follows a give, if anybody: the caller owns the slot, and tells after it has let go of it.
- * The last only writes why it failed, while the pool's name is there: completing it is left to the caller. `how`: what the
- * driver's call answered; NULL: none failed. */
+/* ceni_giving_claim returns the future of an asynchronous give, or NULL; the caller owns the slot, and completes the
+ * future after it has released the slot. ceni_giving_succeed completes it with OK. ceni_giving_fail only writes the
+ * error, while the pool's name exists; the caller completes it. `how`: the outcome of the failed driver call; NULL:
+ * none failed. */
 cen_future *ceni_giving_claim(ceni_slot *slot, uint64_t generation);
 void ceni_giving_succeed(cen_future *giving);
 void ceni_giving_fail(cen_future *giving, const char *name, const char *why, const ceni_call_outcome *how);
 
-/* The close that is under way, if nobody has taken it before; it has a hand, which tell drops. */
+/* The running asynchronous close, unless another thread has claimed it. It has a hand, which ceni_closing_tell drops.
+ * */
 cen_close_op *ceni_closing_claim_locked(cen_pool *pool);
 void ceni_closing_tell(cen_pool *pool, cen_close_op *closing);
 
-/* If its deadline has come, what is out is revoked, and it is told. */
+/* If its deadline has passed, revoke the leases that are still out, and complete it. */
 void ceni_closing_pass(cen_pool *pool, int64_t now);
 
-/* ---- several ------------------------------------------------------------------------ */
+/* ---- take.c, used by several files --------------------------------------------------- */
 
-/* Retires a slot that was just made idle in a pool that is closed or has too
- * many; false if it is not to be retired, or not idle any more. */
-bool ceni_pool_retire(ceni_waiters *line, uint64_t pool_id, uint32_t index, uint64_t generation);
+/* Retire a slot that was made idle in a pool that is closed or above max: close its object. Returns false if that is
+ * not needed, or the slot is not idle now. */
+bool ceni_pool_retire(ceni_waiters *waiters, uint64_t pool_id, uint32_t index, uint64_t generation);
 
 /* The same without a pump: the caller pumps afterwards. Only for a driver that does not block. */
-bool ceni_pool_retire_quietly(ceni_waiters *line, uint64_t pool_id, uint32_t index, uint64_t generation);
+bool ceni_pool_retire_quietly(ceni_waiters *waiters, uint64_t pool_id, uint32_t index, uint64_t generation);
 
-/* Errors that several calls have. Check: INVALID, FORKED, or OK. */
+/* Errors that several calls share. ceni_pool_check returns INVALID, OK, or the result of ceni_renew. */
 cen_status ceni_pool_check(const cen_pool *pool, const char *call, cen_error *error);
 cen_status ceni_pool_refuse_closed(const char *name, cen_error *error);
 cen_status ceni_pool_misuse(const cen_pool *pool, const char *what, cen_error *error);

@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking at a pool without holding anybody up.
+ * Statistics, holders and ages, read without delaying other threads.
  *
- * The naive version goes through the slots once and counts. While it does, an
- * object is given in a slot already counted as held and another is taken in one
- * still to come: it reports two held where there was never more than one. Here
- * all slots are read twice. One whose word is the same both times was in that
- * state all the while in between: generations see to it that it was not lent
- * and given back, and a count of shifts that it was not emptied and filled. So
- * at the moment between the two metrics all of these counts were true
- * together. What changed is counted as moving and not as anything else. A busy
- * pool is read a few times, and the calmest counts. If objects are opened and
- * closed all the while, a small pool is read under the lock, where they are
- * not; in a large one only what is held is told from what moves.
+ * The naive version goes through the slots once and counts. Meanwhile an object is given in a slot already counted as
+ * held, and another is taken in a slot not yet counted. So it reports two held although there was never more than
+ * one. Here all slots are read twice. A slot whose word is the same both times was in that state all the time in
+ * between: its generation shows that it was not lent and given back, and a count of shifts shows that no slot was
+ * emptied and filled. So at the moment between the two readings all these counts were true together. Slots that
+ * changed are counted as `moving` and as nothing else. A busy pool is read a few times, and the reading with the
+ * fewest moving slots is used. If objects are opened and closed all the time, a small pool is read under the lock,
+ * where that cannot happen; in a large pool only held slots are distinguished from moving ones.
  *
- * The numbers kept under the lock are read at that same moment.
+ * The numbers that change under the lock are read at the same moment.
  *
- * Marks. A take and a give read no clock, so a look marks what it meets: `met` is the word, `met_at` a moment between the
- * one when the slot came into that state and the one when the mark was written. The naive version writes the two one
- * after the other: a thread that is held up between them writes an old moment beside a new mark, and the lease is as old
- * as the one before it. A lock around both makes every take that fails wait for whoever is held up with it. Here both only
- * grow. A marker reads the clock, sees that the mark is not there yet, raises `met_at` to that moment and then `met` to
- * its word. So a moment that is written late was read before the slot was marked (V4), and an old one changes nothing.
+ * Marks. A take and a give read no clock, so readers mark the slots that they see. `met` is the slot's word; `met_at`
+ * is a moment after the slot came into that state and before the mark was written. The naive version writes the two
+ * one after the other. A thread that is descheduled between them writes an old moment beside a new mark, and the
+ * lease gets the age of an earlier one. With a lock around both, every failing take would wait for a descheduled
+ * reader. Here both only grow. A reader reads the clock, sees that the mark is not there yet, raises `met_at` to that
+ * moment, and then raises `met` to its word. So a moment that is written late was read before the slot was marked
+ * (V4), and an old one changes nothing.
  *  M1 `met_at` is raised to a moment after the slot came into a state before `met` is raised to that state.
- *  M2 `met` is raised in the order of time: by generation, and in one generation from HELD to IDLE. Only the holder of an
- *     OPENING slot lowers it (opening.c). A mark of the object before, idle in the same generation, may come after that:
- *     since when an object has been idle that was never lent, it need not tell.
+ *  M2 `met` is raised in the order of time: by generation, and within a generation from HELD to IDLE. Only the owner
+ *     of an OPENING slot lowers it (opening.c). After that, a mark of the previous object, idle in the same
+ *     generation, may still be written. That does no harm: the age of an idle object that was never lent is not taken
+ *     from the mark.
  *
  * Order table
- * [V1] both metrics | load of a word | seq_cst | every change of it | the state; the order of the two metrics | the second reading is not after the first, and an object is counted twice
- * [V2] holding | loads of note, where, since, object | acquire | T5 in take.c, O3 in places.c | who holds the slot, if the generations agree | the last holder is blamed for the next one's lease
- * [V3] meet    | cas of met, met_at    | acq_rel | V4 | met_at, before the mark that it belongs to | an age is counted from another lease's time
+ * [V1] both readings | load of a word | seq_cst | every change of it | the state; the order of the two readings | the second reading is not after the first, and an object is counted twice
+ * [V2] holding | loads of note, where, since, object | acquire | T5 in take.c, O3 in places.c | the holder of the slot, if the generations agree | the previous holder is shown for the next one's lease
+ * [V3] meet    | cas of met, met_at    | acq_rel | V4 | met_at, before its mark | an age is computed from another lease's time
  * [V4] age, meet | loads of met, met_at | acquire | V3, K4 in opening.c | the same; that a new object is not marked | the same
- * [V5] shifts  | load of shifts | seq_cst | O6 in places.c | whether a slot was emptied or filled between the metrics | a slot is taken for unchanged that was not
+ * [V5] shifts  | load of shifts | seq_cst | O6 in places.c | whether a slot was emptied or filled between the readings | a changed slot is considered unchanged
  */
 #include "base/error.h"
 #include "pool/internal.h"
@@ -46,8 +45,8 @@ enum {
 
 typedef enum metric {
     READ_FREELY,
-    READ_LOCKED,  /* nothing is emptied or filled meanwhile */
-    READ_CERTAIN, /* only what is held is certain: generations tell */
+    READ_LOCKED,  /* no slot is emptied or filled meanwhile */
+    READ_CERTAIN, /* only held slots are certain, by their generations */
 } metric;
 
 /* ---- Numbers ------------------------------------------------------------------------------ */
@@ -57,14 +56,14 @@ static uint64_t read_word(ceni_slot *slot)
     return ceni_word_bare(ceni_load_seq_cst(&slot->word)); /* [V1] */
 }
 
-/* How many slots of the chunk are below `reach`. */
+/* The number of slots of the chunk below `reach`. */
 static uint32_t within(const ceni_chunk *chunk, uint32_t reach)
 {
     uint32_t count = reach > chunk->first ? reach - chunk->first : 0;
     return count < chunk->count ? count : chunk->count;
 }
 
-/* What is beyond `reach` is EMPTY, and is not read. */
+/* Slots beyond `reach` are EMPTY and are not read. */
 static void read_first(cen_pool *pool, uint32_t chunks, uint32_t reach)
 {
     for (uint32_t i = 0; i < chunks; i++)
@@ -72,7 +71,8 @@ static void read_first(cen_pool *pool, uint32_t chunks, uint32_t reach)
             pool->chunks[i]->seen[at] = read_word(&pool->chunks[i]->slots[at]);
 }
 
-/* Which slots are in use: their leases are counted by their generations, those of all others are in `rest`. */
+/* Copy which slots are in use: their leases are counted by their generations; those of all other slots are in `rest`.
+ * */
 static void read_filled_locked(cen_pool *pool, uint32_t chunks, uint32_t reach)
 {
     for (uint32_t i = 0; i < chunks; i++)
@@ -94,7 +94,7 @@ static void count_state(cen_pool_stats *s, ceni_slot_state state)
     }
 }
 
-/* `first`: the reach of the first reading; `reach`: that, or what it was under the lock, if that is more. */
+/* `first`: the reach of the first reading; `reach`: the larger of that and the reach under the lock. */
 static void read_second(cen_pool *pool, uint32_t chunks, uint32_t first, uint32_t reach, metric how, cen_pool_stats *s)
 {
     for (uint32_t i = 0; i < chunks; i++) {
@@ -115,10 +115,10 @@ static void read_second(cen_pool *pool, uint32_t chunks, uint32_t first, uint32_
     }
 }
 
-/* What is kept under the lock. */
+/* The numbers that change under the lock. */
 static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
 {
-    uint64_t ctl = ceni_load_relaxed(&pool->line->ctl); /* written under this lock, as all here; carries nothing */
+    uint64_t ctl = ceni_load_relaxed(&pool->waiters->ctl); /* written under this lock, as all here; carries nothing */
     const ceni_pool_tally *t = &pool->tally;
     *s = (cen_pool_stats){
         .max = ceni_load_relaxed(&pool->max), /* carries nothing */
@@ -159,9 +159,9 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
         .wait_longest_ns = ceni_compact_largest(&pool->times->wait),
         .wait_total_ns = ceni_compact_sum(&pool->times->wait),
         .taken = pool->rest,
-        .ended = pool->rest, /* and by the generations of the slots in use */
+        .ended = pool->rest, /* the generations of the slots in use are added later */
     };
-    int64_t since = ceni_turn_oldest_locked(pool->line);
+    int64_t since = ceni_turn_oldest_locked(pool->waiters);
     const ceni_pool_waiter normal = {.priority = CEN_PRIORITY_NORMAL};
     s->estimated_wait_ns = ceni_pace_estimate_locked(pool, &normal, now);
     s->oldest_wait_ns = s->waiting && now > since ? now - since : 0;
@@ -169,22 +169,22 @@ static void read_tally_locked(cen_pool *pool, int64_t now, cen_pool_stats *s)
     s->next_open_ns = next != CENI_FOREVER && next > pool_now ? next - pool_now : 0;
 }
 
-/* False if a slot may have been emptied or filled between the two metrics. */
+/* Read once. Returns false if a slot may have been emptied or filled between the two readings. */
 static bool read_once(cen_pool *pool, metric how, cen_pool_stats *s)
 {
     bool locked = how == READ_LOCKED;
     int64_t now = ceni_clock_now();
     uint64_t shifts = ceni_load_seq_cst(&pool->shifts); /* [V5] */
-    if (locked) ceni_waiters_lock(pool->line);
+    if (locked) ceni_waiters_lock(pool->waiters);
     uint32_t chunks = ceni_chunk_count(pool), first = ceni_place_reach(pool), reach;
     read_first(pool, chunks, first);
-    if (!locked) ceni_waiters_lock(pool->line);
+    if (!locked) ceni_waiters_lock(pool->waiters);
     reach = ceni_place_reach(pool) > first ? ceni_place_reach(pool) : first;
     read_filled_locked(pool, chunks, reach);
     read_tally_locked(pool, now, s);
-    if (!locked) ceni_waiters_unlock(pool->line);
+    if (!locked) ceni_waiters_unlock(pool->waiters);
     read_second(pool, chunks, first, reach, how, s);
-    if (locked) ceni_waiters_unlock(pool->line);
+    if (locked) ceni_waiters_unlock(pool->waiters);
     return locked || ceni_load_seq_cst(&pool->shifts) == shifts; /* [V5] */
 }
 
@@ -193,14 +193,15 @@ static void read_restless(cen_pool *pool, cen_pool_stats *s)
     bool small = ceni_place_reach(pool) <= MOST_LOCKED;
     uint64_t given_back;
     do {
-        given_back = ceni_setting(&pool->given_back); /* of a slot that was, the generation tells nothing */
+        given_back = ceni_setting(&pool->given_back); /* the generations of such slots mean nothing */
         read_once(pool, small ? READ_LOCKED : READ_CERTAIN, s);
-    } while (s->places < s->max || ceni_setting(&pool->given_back) != given_back); /* a resize came between: few do */
+    } while (s->places < s->max || ceni_setting(&pool->given_back) != given_back); /* after a resize */
 }
 
 static const cen_pool_stats unread = {.size = sizeof(cen_pool_stats), .moving = UINT32_MAX};
 
-/* The calmest of a few metrics; none if a slot was emptied or filled in each of them. Under the looking lock. */
+/* The reading with the fewest moving slots, of a few; `unread` if a slot was emptied or filled in each of them. Under
+ * the lock `looking`. */
 static cen_pool_stats read_freely(cen_pool *pool)
 {
     cen_pool_stats best = unread, s = CEN_SIZED(cen_pool_stats);
@@ -234,7 +235,8 @@ bool ceni_pool_look_if_free(cen_pool *pool, cen_pool_stats *out)
 
 /* ---- Objects and holders --------------------------------------------------------------------- */
 
-/* Since when an object that was never lent has been idle. Another that was opened in its place meanwhile is younger. */
+/* Since when an object that was never lent has been idle. If another object was opened in its place meanwhile, that
+ * one is younger. */
 static bool is_never_lent(ceni_slot *slot, uint64_t word, int64_t *since)
 {
     *since = ceni_load_relaxed(&slot->opened_at);                /* came with the word; carries nothing */
@@ -242,8 +244,8 @@ static bool is_never_lent(ceni_slot *slot, uint64_t word, int64_t *since)
     return ceni_word_state(word) == CENI_SLOT_IDLE && ceni_word_generation(word) == first && *since != 0;
 }
 
-/* Since when exactly the lease that the word tells is held, or has been over, if that is known: its note is that lease's
- * and says so, and was written after `since`. Most are known with exact_times only: then the note need not be asked. */
+/* Since when exactly the lease of that word is held, or has ended, if that is known: then its note is marked as
+ * timed, and was written after `since`. Without exact_times most leases are not timed, and the note is not read. */
 static bool is_exact(const cen_pool *pool, ceni_slot *slot, uint64_t word, int64_t *since)
 {
     uint64_t generation = ceni_word_generation(word);
@@ -257,16 +259,16 @@ static bool is_exact(const cen_pool *pool, ceni_slot *slot, uint64_t word, int64
     return timed && ended == idle;
 }
 
-/* At least how long the lease has been held, or exactly so; 0 if nobody has met it. */
+/* For how long the lease has been held: exactly or at least; 0 if it was not marked before. */
 static int64_t age_of(const cen_pool *pool, ceni_slot *slot, uint64_t word, bool *exact)
 {
     int64_t from;
     bool revoked = ceni_word_state(word) == CENI_SLOT_REVOKING || ceni_word_state(word) == CENI_SLOT_REVOKED;
-    if (revoked) word = ceni_word(ceni_word_generation(word), CENI_SLOT_HELD); /* the same lease, and still out */
+    if (revoked) word = ceni_word(ceni_word_generation(word), CENI_SLOT_HELD); /* the same lease, not given back */
     *exact = is_exact(pool, slot, word, &from);
     if (!*exact) {
         if (ceni_load_acquire(&slot->met) != word) return 0; /* [V4] */
-        from = ceni_load_acquire(&slot->met_at);             /* [V4] never earlier than it was with that mark */
+        from = ceni_load_acquire(&slot->met_at);             /* [V4] never earlier than the moment of that mark */
     }
     int64_t now = ceni_pool_now(pool);
     return now > from ? now - from : 0;
@@ -282,12 +284,12 @@ static cen_object_state shown_state(ceni_slot_state state)
     case CENI_SLOT_RESETTING: return CEN_OBJECT_RESETTING;
     case CENI_SLOT_TESTING: return CEN_OBJECT_TESTING;
     case CENI_SLOT_OPENING: return CEN_OBJECT_OPENING;
-    default: return CEN_OBJECT_CLOSING; /* also one that came back while its interrupt was running */
+    default: return CEN_OBJECT_CLOSING; /* also RETURNED: given back while interrupt was running */
     }
 }
 
-/* A driver's open writes the object with a plain store. The visitor only compares or marks such a pointer, so there is
- * nothing to order, and ThreadSanitizer is told so. */
+/* A driver's open writes the object with a plain store. A visitor only compares or marks such a pointer, so there is
+ * nothing to order; the attribute tells ThreadSanitizer that. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define UNDER_TSAN
@@ -305,7 +307,7 @@ static void *read_object(ceni_slot *slot)
 }
 #endif
 
-/* Who holds the slot, if that can be told while its word is the same. */
+/* Read the holder of the slot. Returns false if the word has changed meanwhile. */
 static bool read_holder(const cen_pool *pool, ceni_slot *slot, uint64_t word, cen_object_view *out)
 {
     out->object = read_object(slot);
@@ -323,13 +325,13 @@ static bool read_holder(const cen_pool *pool, ceni_slot *slot, uint64_t word, ce
     return true;
 }
 
-/* A slot that changes hands all the while is shown without its holder. */
 static uint64_t identity_of(cen_pool *pool, uint32_t index)
 {
     const ceni_chunk *chunk = pool->calls.identify ? ceni_chunk_of(pool, index) : NULL;
-    return chunk ? ceni_load_relaxed(&chunk->identities[index - chunk->first]) : 0; /* for people; carries nothing */
+    return chunk ? ceni_load_relaxed(&chunk->identities[index - chunk->first]) : 0; /* only shown; carries nothing */
 }
 
+/* A slot that changes all the time is shown without its holder. */
 bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_object_view *out)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
@@ -355,7 +357,7 @@ bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_object_view *out)
     return ceni_slot_shows(pool, index, out) && out->state <= CEN_OBJECT_REVOKED;
 }
 
-/* In the order in which a slot comes to be in what is marked. */
+/* The rank of a mark: marks of later states have a higher rank. */
 static uint64_t rank_of_mark(uint64_t word)
 {
     return ceni_word(ceni_word_generation(word), ceni_word_state(word) == CENI_SLOT_IDLE ? 2 : word != 0);
@@ -363,15 +365,15 @@ static uint64_t rank_of_mark(uint64_t word)
 
 static void raise_met_at(ceni_slot *slot, int64_t now)
 {
-    int64_t at = ceni_load_relaxed(&slot->met_at); /* a guess for the cas; carries nothing */
+    int64_t at = ceni_load_relaxed(&slot->met_at); /* a hint for the cas; carries nothing */
     bool any = ceni_planted(old_moment_beside_a_new_mark);
     while ((at < now || any) && !ceni_cas_acq_rel(&slot->met_at, &at, now)) continue; /* [V3] */
 }
 
-/* From now on what is with the slot has an age. Waits for nobody. */
+/* Mark the slot's state, so that it has an age from now on. Never waits. */
 static void meet(const cen_pool *pool, ceni_slot *slot, uint64_t word)
 {
-    if (ceni_load_acquire(&slot->met) == word) return; /* [V4] most are marked already, and then no clock is read */
+    if (ceni_load_acquire(&slot->met) == word) return; /* [V4] usually it is marked already, and no clock is read */
     int64_t now = ceni_pool_now(pool);
     uint64_t met = ceni_load_acquire(&slot->met); /* [V4] after the clock was read */
     bool stale_too = ceni_planted(stale_mark_replaces_a_newer);
@@ -403,7 +405,7 @@ void ceni_slots_meet_holders(cen_pool *pool)
     }
 }
 
-/* Writes to the element at `index` of the caller's array, whose elements may have another size than ours. */
+/* Write the element at `index` of the caller's array, whose elements may be another version's and have another size. */
 static void put_holding(void *array, size_t size, size_t index, const cen_object_view *holding)
 {
     unsigned char *at = (unsigned char *)array + index * size;
@@ -450,13 +452,13 @@ const char *cen_pool_name(const cen_pool *pool)
 uint32_t cen_pool_max(const cen_pool *pool)
 {
     if (!pool) return 0;
-    ceni_pool_check(pool, "cen_pool_max", NULL);                   /* one that is being made anew has no max yet */
+    ceni_pool_check(pool, "cen_pool_max", NULL);                   /* a pool that is being renewed has no max yet */
     return ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max); /* a setting; carries nothing */
 }
 
 bool cen_pool_is_closed(const cen_pool *pool)
 {
-    /* the line may be another's in this process */
+    /* in a forked child the queue may belong to another pool */
     if (ceni_pool_check(pool, "cen_pool_is_closed", NULL) != CEN_OK) return true;
-    return ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* a mark; carries nothing */
+    return ceni_load_relaxed(&pool->waiters->ctl) & CENI_CTL_CLOSED; /* a mark; carries nothing */
 }

@@ -1,30 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The map. See map.h for what it offers.
+ * The map: how bits are set and cleared concurrently. map.h describes its use.
  *
  * Invariants
- *  I1 A bit of level 0 is what the last set or clear of that thing made it.
+ *  I1 A bit of level 0 has the value of the last set or clear of that item.
  *  I2 If a word has a bit and the bit above it is clear, then one of these is
- *     under way: a set between its step in that word and its step above; a
- *     clear between its step above and the end of its look back.
+ *     running: a set between its step in that word and its step above; a
+ *     clear between its step above and the end of its second check.
  *
- * The naive version clears the bit above because the word was found without
- * bits, and goes its way:
+ * The naive version clears the bit above because the word was found without bits, and returns:
  *     clearer: word is 0                 setter: sets a bit in the word
  *                                        setter: bit above is set: done
  *     clearer: clears the bit above
- * and the thing is never found again. Hence set: the word, then above [N1 N2];
- * clear: above, then the word [N3 N4]; each pair in one total order, so that
- * one of the two sees the other. When the clearer sees it, it restores the bit
- * above; but a search that came between has found nothing, although the
- * setter's call may long have returned. Hence clear says when it restored.
+ * and the item is never found again. Hence set changes the word, then the bit above [N1 N2]; clear changes the bit
+ * above, then checks the word [N3 N4]. Both pairs are in one total order, so one of the two sees the other. If the
+ * clearer sees the setter, it restores the bit above. But a search in between has found nothing, although the
+ * setter's call may have returned long before. So clear returns whether it has restored a bit.
  *
  * Order table
  * [N1] set          | or on the word         | seq_cst | N4 | that the word has a bit | a clearer and a setter miss each other
  * [N2] set          | load, or on the next   | seq_cst | N3 | whether the bit above is set | the same
  * [N3] clear        | and on the bit above   | seq_cst | N2 | that it is clear | the same
  * [N4] clear        | load of the word below | seq_cst | N1 | whether it has bits after all | the same
- * [N5] next         | load of a word         | seq_cst | N1, and the word of a slot | that what was set before is found | a waiter's second look misses what was published before it joined
+ * [N5] next         | load of a word         | seq_cst | N1, and the word of a slot | that earlier sets are found | a waiter's second search misses an object published before it joined
  *
  * Tested by tests/unit/pool/map_test.c, tests/explore/pool_map_test.c.
  */
@@ -33,7 +31,7 @@
 #include "base/atomic.h"
 #include "base/plant.h"
 
-/* The watched build has small words, so that a test needs few things for two levels. */
+/* The watched build has small words, so that a test needs few items for two levels. */
 #ifdef CENI_WATCHED
 enum { WIDTH = 2 };
 #else
@@ -127,7 +125,7 @@ uint32_t ceni_map_next(const ceni_map *map, uint32_t from, uint32_t none)
     return none;
 }
 
-/* ---- Where nobody else changes it -------------------------------------------------------- */
+/* ---- While no other thread changes it ---------------------------------------------------- */
 
 void ceni_map_fill(ceni_map *map)
 {
@@ -135,21 +133,21 @@ void ceni_map_fill(ceni_map *map)
         for (uint32_t at = 0; at < map->bits[level]; at += WIDTH) {
             uint32_t left = map->bits[level] - at;
             uint64_t word = left < WIDTH ? bit_of(left) - 1 : ~UINT64_C(0) >> (64 - WIDTH);
-            ceni_store_relaxed(&map->words[level][at / WIDTH], word); /* nobody reads it yet; carries nothing */
+            ceni_store_relaxed(&map->words[level][at / WIDTH], word); /* no other thread has it yet; carries nothing */
         }
     }
 }
 
-/* The bits of a word that are below thing `end` of its level. */
+/* The bits of a word that are below item `end` of its level. */
 static uint64_t below(const ceni_map *map, unsigned level, uint32_t end)
 {
-    /* the caller sees to its order; carries nothing */
+    /* ordered by the caller; carries nothing */
     uint64_t word = ceni_load_relaxed(&map->words[level][(end - 1) / WIDTH]);
     return word & (~UINT64_C(0) >> (63 - (end - 1) % WIDTH));
 }
 
-/* Up to the first level with a bit below, and down again along the highest bits. A bit above may be set over a word without
- * bits: then the search goes on below that. */
+/* Go up to the first level with a bit below `end`, and down again along the highest bits. A bit above may be set over
+ * a word without bits: then the search goes on below it. */
 uint32_t ceni_map_reach(const ceni_map *map, uint32_t end)
 {
     unsigned level = 0;
@@ -174,7 +172,7 @@ uint32_t ceni_map_reach(const ceni_map *map, uint32_t end)
 
 void ceni_map_copy(const ceni_map *map, uint32_t end, uint64_t *words)
 {
-    for (uint32_t at = 0; at < end; at += WIDTH) /* the caller sees to its order; carries nothing */
+    for (uint32_t at = 0; at < end; at += WIDTH) /* ordered by the caller; carries nothing */
         words[at / WIDTH] = ceni_load_relaxed(&map->words[0][at / WIDTH]);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making a pool: its options checked, its memory had, and, if eager, its
- * objects opened in order on this thread, or all closed again if one fails.
+ * Creating a pool: checks the options, allocates the memory and, with options.eager, opens all objects in order on
+ * this thread. If one fails, the others are closed again.
  *
  * Order table
- * [N1] need | cas of the runtime | acq_rel | itself; those who read it as a setting | the runtime's fields | an alarm is set in a runtime half made
+ * [N1] need | cas of the runtime | acq_rel | itself; its readers, as a setting | the runtime's fields | an alarm is set in a half-made runtime
  */
 #include <stdio.h>
 
@@ -41,8 +41,8 @@ static void configure(cen_pool *pool, const cen_pool_options *o, const cen_drive
     snprintf(pool->name, sizeof pool->name, "%s", o->name);
     pool->options = *o;
     pool->options.name = pool->name;
-    pool->kept[0] = pool->options; /* nobody else has the pool yet */
-    ceni_pool_describe(pool);      /* for what is told of it before it is in the directory */
+    pool->kept[0] = pool->options; /* no other thread has the pool yet */
+    ceni_pool_describe(pool);      /* for events before it joins the directory */
 }
 
 void ceni_pool_furnish(cen_pool *pool, uint64_t id, ceni_chunk *chunk)
@@ -54,7 +54,7 @@ void ceni_pool_furnish(cen_pool *pool, uint64_t id, ceni_chunk *chunk)
     pool->chunks[0] = chunk;
     pool->base = chunk->slots;
     pool->base_count = chunk->count;
-    ceni_store_relaxed(&pool->chunk_count, 1);       /* nobody else reads them yet; carries nothing */
+    ceni_store_relaxed(&pool->chunk_count, 1);       /* no other thread reads them yet; carries nothing */
     ceni_store_relaxed(&pool->places, chunk->count); /* likewise; carries nothing */
     ceni_store_relaxed(&pool->max, chunk->count);    /* likewise; carries nothing */
     ceni_list_init(&pool->idle);
@@ -81,34 +81,34 @@ cen_status ceni_pool_need_timekeeper(cen_pool *pool)
     return status == CEN_OK ? ceni_alarm_need_keeper(ceni_pool_runtime(pool)) : status;
 }
 
-/* Closes the objects with indexes below `end`, last one first. */
+/* Close the objects with indexes below `end`, the last one first. */
 static void close_opened(cen_pool *pool, uint32_t end)
 {
     for (uint32_t index = end; index > 0; index--) {
-        ceni_waiters_lock(pool->line);
+        ceni_waiters_lock(pool->waiters);
         bool ours = ceni_idle_withdraw_locked(pool, index - 1, ceni_slot_generation(pool, index - 1));
-        ceni_waiters_unlock(pool->line);
-        if (ours && pool->calls.close_async) ceni_place_end(pool, index - 1, "another could not be opened");
+        ceni_waiters_unlock(pool->waiters);
+        if (ours && pool->calls.close_async) ceni_place_end(pool, index - 1, "another object failed to open");
         else if (ours) ceni_place_end_here(pool, index - 1);
     }
 }
 
 static bool claim(cen_pool *pool, uint32_t *index)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool claimed = ceni_place_claim_for_adopted_locked(pool, index);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     return claimed;
 }
 
-/* On this thread, even if the driver blocks: the caller asked for it. */
+/* Open all objects on this thread, even if the driver blocks: `eager` means that. */
 static cen_status open_all(cen_pool *pool, cen_error *error)
 {
     uint32_t index, max = pool->options.max;
     for (uint32_t made = 0; made < max && claim(pool, &index); made++) {
         cen_status status = ceni_place_open(pool, index, error);
         if (status != CEN_OK) {
-            ceni_waiters_lock(pool->line);
+            ceni_waiters_lock(pool->waiters);
             ceni_place_vacate_locked(pool, index, CENI_SLOT_OPENING);
             if (!ceni_planted(eager_without_rollback)) close_opened(pool, made);
             return status;
@@ -131,26 +131,26 @@ static cen_status call_init(cen_pool *pool, cen_error *error)
     if (status == CEN_OK && pool->calls.prepare) pool->driver.argument = state;
     if (status == CEN_OK) return CEN_OK;
     const char *words = said.text[0] ? said.text : cen_status_text(status);
-    return ceni_error_set(error, status, said.code, "pool \"%s\": the driver could not begin: %.400s", pool->name,
+    return ceni_error_set(error, status, said.code, "pool \"%s\": the driver failed to initialise: %.400s", pool->name,
                           words);
 }
 
 void ceni_pool_start_keeping(cen_pool *pool)
 {
-    ceni_followup call = {.more = false};
-    ceni_waiters_lock(pool->line);
-    ceni_keeper_plan_locked(pool, &call);
-    ceni_waiters_unlock(pool->line);
-    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
+    ceni_followup followup = {.more = false};
+    ceni_waiters_lock(pool->waiters);
+    ceni_keeper_plan_locked(pool, &followup);
+    ceni_waiters_unlock(pool->waiters);
+    ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
 }
 
 void ceni_pool_set_up(cen_pool *pool)
 {
     ceni_keeper_init(pool);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_settings_apply_locked(pool);
     ceni_places_counted_locked(pool);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
 }
 
 void ceni_pool_enlist(cen_pool *pool)
@@ -173,14 +173,14 @@ static cen_status start(cen_pool *pool, cen_error *error)
     return status;
 }
 
-/* The pool is nobody's yet; but its alarm may have been set by an opening that failed. */
+/* Undo a start that failed. The program does not have the pool yet, but a failed opening may have set its alarm. */
 static void undo(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
-    ceni_waiters_mark_locked(pool->line, 0, CENI_CTL_CLOSED);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_lock(pool->waiters);
+    ceni_waiters_mark_locked(pool->waiters, 0, CENI_CTL_CLOSED);
+    ceni_waiters_unlock(pool->waiters);
     ceni_keeper_retire(pool);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     pool->freed = true;
     pool->hands++;
     ceni_hand_drop_locked(pool);
@@ -206,8 +206,8 @@ cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out, cen_err
     ceni_pool_furnish(pool, ceni_pool_number(), chunk);
     pool->times = ceni_times_make(o.allocator);
     if (!pool->times) goto undo_slots;
-    pool->line = ceni_waiters_lend(pool, pool->id);
-    if (!pool->line) goto undo_times;
+    pool->waiters = ceni_waiters_lend(pool, pool->id);
+    if (!pool->waiters) goto undo_times;
     status = start(pool, error);
     if (status != CEN_OK) {
         undo(pool);
@@ -226,6 +226,6 @@ undo_runtime:
 undo_pool:
     ceni_head_return(pool);
 failed:
-    return ceni_error_set(error, status, 0, "cen_pool_new: %s for a pool of %u",
-                          status == CEN_NO_MEMORY ? "no memory" : "no runtime", o.max);
+    return ceni_error_set(error, status, 0, "cen_pool_new: %s (max = %u)",
+                          status == CEN_NO_MEMORY ? "out of memory" : "cannot use the runtime", o.max);
 }

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the leases of a thread are, so that its end costs what it holds and not what all pools have.
+ * Notes of a thread's leases, so that the end of the thread visits only its own leases and not all slots of all pools.
  *
- * A thread's next quick take from a pool begins with the slot that it had last: a hint (own.h). While the thread has that object
- * the hint says where it is. A hint is replaced by another slot of its pool, or of a pool that shares its place. If the thread
- * holds something then, the slot that it was of is noted.
+ * A thread's next quick take from a pool begins with the slot that it had last: a hint (own.h). While the thread
+ * holds that object the hint shows where it is. A hint is replaced by another slot of its pool, or of a pool that
+ * shares its index. If the thread holds leases at that moment, the slot of the replaced hint is noted.
  *
  *     take ▶ the thread holds nothing: the notes are forgotten
- *          ▶ it does: the hint that is replaced is noted ▶ no room: notes of what others gave are forgotten ▶ still none: `lost`
- *     end  ▶ the slots of all hints and notes ▶ a hand on the pool, if it is the one ▶ what the policy says
+ *          ▶ otherwise: the replaced hint is noted ▶ no room: notes of ended leases are forgotten ▶ still none: `lost`
+ *     end  ▶ the slots of all hints and notes ▶ a hand on the pool, if it is still the same ▶ the policy
  *
- * The naive version keeps a list of leases for each thread, which every take and every give must keep.
+ * The naive version has a list of leases for each thread, which every take and every give must update.
  *
  * Invariants
- *  N1 Unless `lost`, each lease that the thread has attached is in the slot of one of its hints or notes. Two ways lead to such a
- *     lease: a quick take, of a slot that is a hint, and what calls ceni_note_slot, before the lease is counted.
- *  N2 Notes are forgotten only while the thread's count says that it holds nothing, or if the slot is not the thread's.
- *  N3 A note keeps no memory. The struct and the line of a freed pool stay mapped (heads.c, waiters_memory.c), and the pool
- * is read only
- *     with a hand on it, which is taken under the lock of its line, if the line is still that pool's.
+ *  N1 Unless `lost`, each attached lease of the thread is in the slot of one of its hints or notes. Such a lease
+ *     begins in two ways: by a quick take of a slot that is a hint, or by a take that calls ceni_note_slot before the
+ *     lease is counted.
+ *  N2 Notes are forgotten only while the thread's count is zero, or if the slot is not the thread's.
+ *  N3 A note keeps no memory alive. The struct and the wait queue of a freed pool stay mapped (heads.c,
+ *     waiters_memory.c). The pool is read only with a hand on it, which is taken under the lock of its queue, if the
+ *     queue still belongs to that pool.
  *
- * What tasks hold is not noted: a task ends on any thread. A task's take that replaces a hint of a thread makes that `lost`.
+ * Leases of tasks are not noted, because a task ends on any thread. A task's take that replaces a hint of a thread
+ * sets the thread's `lost`.
  *
  * Tested by tests/unit/pool/noted_test.c.
  */
@@ -30,18 +32,18 @@
 
 enum { NOTES = 8 };
 
-/* A slot, as a hint is. */
+/* A note of a slot, in the form of a hint. */
 typedef struct noted {
     cen_pool *pool;
     uint64_t note;
 } noted;
 
-/* The calling thread's own. */
+/* The calling thread's notes. */
 typedef struct notes {
-    cen_pool *hints[CENI_HINTS]; /* whose each hint is */
+    cen_pool *hints[CENI_HINTS]; /* the pool of each hint */
     noted slots[NOTES];
     uint32_t count;
-    bool lost; /* there was no room for one of them */
+    bool lost; /* there was no room for a note */
 } notes;
 
 #ifdef CENI_WATCHED
@@ -52,8 +54,8 @@ static notes *own_notes(void)
     return (notes *)(void *)&ceni_thread_room()[(int)CENI_THREAD_ROOM + (int)CENI_THREAD_ROOM_BEYOND];
 }
 #else
-/* Not among the words of port.h, which the quick paths read: those are few, since a library that is loaded late must find room
- * for them. For this one the system finds memory when it is used first. */
+/* Not among the words of port.h, which the quick paths read: their number is limited, because a library that is
+ * loaded late must find room for them. For this variable the system allocates memory at its first use. */
 static _Thread_local notes mine;
 
 static notes *own_notes(void)
@@ -62,23 +64,23 @@ static notes *own_notes(void)
 }
 #endif
 
-/* A hand on the pool, if it is still the one of that mark: the struct may be another's by now. */
+/* Take a hand on the pool, if it is still the pool of that mark: another pool may use the struct now. */
 static bool hold(const noted *one)
 {
     cen_pool *pool = one->pool;
     if (!pool || !ceni_pool_is_ours(pool)) return false;
-    ceni_waiters *line = pool->line;
-    if (!line) return false;
-    ceni_waiters_lock(line);
-    bool same = line->pool == pool && (uint32_t)line->pool_id == one->note >> 32;
+    ceni_waiters *waiters = pool->waiters;
+    if (!waiters) return false;
+    ceni_waiters_lock(waiters);
+    bool same = waiters->pool == pool && (uint32_t)waiters->pool_id == one->note >> 32;
     if (same) pool->hands++;
-    ceni_waiters_unlock(line);
+    ceni_waiters_unlock(waiters);
     return same;
 }
 
 static void drop(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_hand_drop_locked(pool);
 }
 
@@ -87,7 +89,7 @@ static uint32_t index_of(const noted *one)
     return (uint32_t)one->note >> CENI_SLOT_SHIFT;
 }
 
-/* Calls `meet`, if the slot is the holder's; true then. */
+/* Call `meet` if the slot belongs to the holder. Returns true then. */
 static bool meet_one(const noted *one, ceni_noted_meet meet, uint64_t holder)
 {
     if (!hold(one)) return false;
@@ -115,7 +117,7 @@ static void add(notes *n, const noted *one)
     else n->lost = !ceni_planted(lost_lease_forgotten);
 }
 
-/* The slot is not the hint for its pool: another is replaced, if there is one. */
+/* The slot is not the hint for its pool: it replaces the former hint, if there is one. */
 void ceni_note_new_slot(cen_pool *pool)
 {
     ceni_pool_own *own = ceni_pool_own_get();

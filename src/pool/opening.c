@@ -1,32 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An opening's outcome: what is noted about a new object, what the gate and
- * those who listen are told, and whether anybody need wait for another.
+ * The outcome of openings: the fields of a new object, the reports to the gate and to listeners, and whether a take
+ * should wait for another opening.
  *
- * Each opening feeds the gate once: when it ends, or before, when it takes too
- * long. The notes of its slot, under the lock, say which. One that came too
- * late for a driver that is done later, so that its object is closed, tells the
- * gate nothing more; what a blocking driver opened too late is used, and is a
- * success like any other.
+ * Each opening reports to the gate once: when it ends, or before that, when it takes too long. The notes of its slot,
+ * under the lock, show whether it has reported. If an asynchronous driver has opened an object too late, so that the
+ * object is closed, nothing more is reported to the gate. If a blocking driver has opened an object too late, the
+ * object is used, and the opening counts as a success.
  *
- * While the breaker is open, and nothing is left that could come back, a waiter
- * has hope until the breaker has been open for breaker_wait_ns, or until its
- * deadline if no opening can be tried before that. Whoever pumps tells a waiter
- * without hope what the last opening said; when the time passes, the keeper does.
- * All who have hope are in line when a try succeeds, and are served by it. Later
- * the breaker fails fast: a take fails at once, unless it comes when a try may
- * begin, which then begins for it, or while one goes on. Tries that are refused
- * quickly end soon; so each is awaited by all who come, for breaker_wait_ns at most.
- * To refuse every take from the first moment fails those, too, whom the next try
- * would have served; to let them wait until their deadlines for as long as the
- * outage lasts keeps every thread of a program in a line that nothing moves.
+ * While the breaker is open and no object is left that could come back, a waiter keeps waiting until the breaker has
+ * been open for breaker_wait_ns. If no opening can be tried before its deadline, it fails at once. The pump fails
+ * such a waiter with the error of the last opening; when the time passes, the keeper does. All other waiters are in
+ * the queue when a try succeeds, and are served by it. After breaker_wait_ns the breaker fails fast: a take fails at
+ * once, unless it comes when a try may begin, which then begins for it, or while one is running. If tries are refused
+ * quickly, a running try ends soon; so all takes wait for it, for at most breaker_wait_ns. Two simpler rules are
+ * worse. Refusing every take from the first moment also fails those that the next try would have served. Letting them
+ * wait until their deadlines keeps every thread of a program in the queue for the whole outage.
  *
- * Without back-off there is no breaker, and no hope: a waiter fails with the
- * first opening that fails while it waits, as a take of a driver that does not
- * block fails with its own. `failed_before` of the waiter says which came before.
+ * Without back-off there is no breaker and no such wait. A waiter fails with the first opening that fails while it
+ * waits, just as a take of a driver that does not block fails with its own opening. The waiter's `failed_before`
+ * shows which failures came before it.
  *
  * Order table
- * [K4] done | store of met | release | V4 in look.c | that nobody has met this object yet | a new object has the age of the one before it in its slot
+ * [K4] done | store of met | release | V4 in look.c | that no reader has marked this object yet | a new object has the age of the previous one in its slot
  */
 #include "base/plant.h"
 #include "pool/internal.h"
@@ -34,26 +30,26 @@
 
 void ceni_opening_done(cen_pool *pool, ceni_slot *slot, int64_t now)
 {
-    uint64_t generation = ceni_word_generation(ceni_load_relaxed(&slot->word)); /* the caller's own; carries nothing */
+    uint64_t generation = ceni_word_generation(ceni_load_relaxed(&slot->word)); /* the caller's; carries nothing */
     ceni_store_relaxed(&slot->first_generation, generation);                    /* for its holders; carries nothing */
-    ceni_store_release(&slot->met, 0); /* [K4] the object before may have been idle in the same generation */
+    ceni_store_release(&slot->met, 0); /* [K4] the previous object may have been idle in the same generation */
     ceni_store_relaxed(&slot->expires_at, CENI_FOREVER); /* likewise; carries nothing */
-    ceni_store_relaxed(&slot->opened_at, now);           /* the caller's own; carries nothing */
+    ceni_store_relaxed(&slot->opened_at, now);           /* likewise; carries nothing */
     ceni_store_relaxed(&slot->tested_at, now);           /* likewise; carries nothing */
     ceni_keeper_nudge(pool);
 }
 
-/* In the notes of a slot that is opening it is written that the gate was told already. */
+/* Whether the gate was already told of this opening, by the notes of its slot. */
 static bool was_overdue_locked(cen_pool *pool, uint32_t index)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     bool overdue = slot->notes.is_overdue;
-    slot->notes = (ceni_slot_notes){.is_between = true}; /* a round may come before the slot is in its next state */
+    slot->notes = (ceni_slot_notes){.is_between = true}; /* a round may visit the slot before its next state */
     pool->overdue -= overdue;
     return overdue;
 }
 
-/* There are objects that serve, or will again. */
+/* Whether there are objects that can be lent, now or later. */
 static bool serves_locked(const cen_pool *pool)
 {
     return pool->live - pool->opening - pool->leaving > 0;
@@ -65,7 +61,7 @@ static bool fail_locked(cen_pool *pool, int64_t began, const cen_error *why)
                           why);
 }
 
-/* That are opening, not for too long; not the one that has ended, which still counts. */
+/* The number of running openings that are not overdue, without the one that has ended and is still counted. */
 static uint32_t others_locked(const cen_pool *pool, bool ended_counts)
 {
     uint32_t counted = pool->opening - pool->overdue;
@@ -119,7 +115,7 @@ void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_o
                        const cen_error *why)
 {
     if (status == CEN_OK)
-        ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_OPENED, .value = index}, "object %u was opened",
+        ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_OPENED, .value = index}, "object %u opened",
                              index);
     else
         ceni_pool_event_tell(pool,
@@ -129,17 +125,18 @@ void ceni_opening_tell(cen_pool *pool, uint32_t index, cen_status status, ceni_o
                                                .code = why->code},
                              "%s", why->text);
     if (events.breaker_closed)
-        ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_BREAKER_CLOSED}, "objects can be opened again");
+        ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_BREAKER_CLOSED},
+                             "circuit breaker closed: opening works again");
     if (events.breaker_opened)
         ceni_pool_event_tell(pool,
                              (ceni_occurrence){.kind = CEN_EVENT_BREAKER_OPENED, .status = status, .code = why->code},
-                             "opening failed %u times in a row; the breaker is open", events.failures);
+                             "circuit breaker open: opening failed %u times in a row", events.failures);
 }
 
-/* ---- Who need not wait for one --------------------------------------------------------------- */
+/* ---- Takes that need not wait for an opening ---------------------------------------------------- */
 
-/* An opening may begin now for the first take that comes. What hangs keeps none from being tried, until all
- * max_concurrent_opens hang. */
+/* Whether an opening may begin now for the next take. Openings that hang do not prevent a try, until
+ * max_concurrent_opens of them hang. */
 static bool may_try_locked(const cen_pool *pool)
 {
     uint32_t counted = pool->opening - pool->overdue;
@@ -149,20 +146,21 @@ static bool may_try_locked(const cen_pool *pool)
     return !pool->helped || pool->opening < pool->options.max_concurrent_opens;
 }
 
-/* Nothing will come but what is opened, and that fails. */
+/* Whether a take can be served only by an opening, while openings fail. */
 static bool comes_only_by_opening_locked(const cen_pool *pool)
 {
     return pool->gate.breaker != CEN_BREAKER_CLOSED && !may_try_locked(pool) && !serves_locked(pool);
 }
 
-/* A try is under way where tries are refused quickly: it will be known soon, and if it is not, it most likely succeeds. */
+/* Whether a try is running and the last one failed quickly: the result is known soon; if it takes longer, the try
+ * most likely succeeds. */
 static bool knows_soon_locked(const cen_pool *pool)
 {
     bool tries = pool->gate.breaker == CEN_BREAKER_HALF_OPEN && pool->opening > pool->overdue;
     return tries && pool->gate.took < pool->options.breaker_wait_ns && !ceni_planted(hope_ends_in_a_try);
 }
 
-/* Until when a waiter whose deadline is later is kept waiting although the breaker is open. */
+/* Until when a waiter with a later deadline keeps waiting although the breaker is open. */
 static int64_t hope_ends_locked(const cen_pool *pool)
 {
     int64_t wait = pool->options.breaker_wait_ns == CEN_OFF ? 0 : pool->options.breaker_wait_ns;
@@ -170,7 +168,7 @@ static int64_t hope_ends_locked(const cen_pool *pool)
     return wait < CENI_FOREVER - from ? from + wait : CENI_FOREVER;
 }
 
-/* A waiter fails with the first opening that fails. */
+/* Whether a waiter fails with the first opening that fails. */
 static bool fails_with_the_first(const cen_pool *pool)
 {
     return pool->helped && pool->options.backoff_initial_ns == CEN_OFF && !ceni_planted(backoff_off_is_a_loop);
@@ -182,7 +180,7 @@ bool ceni_opening_is_vain_locked(const cen_pool *pool, int64_t deadline)
     if (!comes_only_by_opening_locked(pool) || wait == CEN_WHOLE_DEADLINE || ceni_planted(failed_open_wakes_nobody))
         return false;
     int64_t now = ceni_pool_now(pool);
-    bool shut = pool->gate.breaker == CEN_BREAKER_OPEN; /* then nothing is tried before the gate opens */
+    bool shut = pool->gate.breaker == CEN_BREAKER_OPEN; /* then no opening is tried before the gate opens */
     if (deadline <= (shut ? pool->gate.until : now)) return true;
     if (wait != CEN_OFF && ceni_planted(hope_has_no_end)) return false;
     return hope_ends_locked(pool) <= now || ceni_planted(hopeful_told_too_early);
@@ -193,7 +191,7 @@ ceni_pool_waiter *ceni_opening_vain_waiter_locked(const cen_pool *pool)
     bool first_counts = fails_with_the_first(pool);
     if (pool->gate.breaker == CEN_BREAKER_CLOSED && !first_counts) return NULL;
     for (unsigned class = 0; class < CENI_CLASSES; class ++) {
-        ceni_pool_waiter *oldest = ceni_turn_oldest_of_locked(pool->line, class);
+        ceni_pool_waiter *oldest = ceni_turn_oldest_of_locked(pool->waiters, class);
         if (!oldest) continue;
         if (first_counts && oldest->failed_before != pool->gate.failed) return oldest;
         if (ceni_opening_is_vain_locked(pool, oldest->moment)) return oldest;
@@ -204,7 +202,7 @@ ceni_pool_waiter *ceni_opening_vain_waiter_locked(const cen_pool *pool)
 int64_t ceni_opening_hope_ends_locked(const cen_pool *pool)
 {
     bool hopes = pool->gate.breaker != CEN_BREAKER_CLOSED && pool->options.breaker_wait_ns != CEN_OFF;
-    if (!hopes || pool->paused || !ceni_waiters_first_locked(pool->line)) return CENI_FOREVER;
+    if (!hopes || pool->paused || !ceni_waiters_first_locked(pool->waiters)) return CENI_FOREVER;
     if (ceni_planted(hope_has_no_end) || ceni_planted(failed_open_wakes_nobody)) return CENI_FOREVER;
     return comes_only_by_opening_locked(pool) ? hope_ends_locked(pool) : CENI_FOREVER;
 }

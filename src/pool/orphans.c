@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orphans: objects that were cut off from the pool while somebody may still be using them.
+ * Orphans: objects that were cut off from the pool while a thread may still be using them.
  *
- * A lease ends without its holder when its holder ends (holders.c), or when the housekeeper reclaims it (keeper.c). Nobody
- * knows whether another thread still uses the object. So the driver cuts it off, the place becomes free, and a record keeps
- * the object until the late give, or until the pool is freed.
+ * A lease ends without its holder when its holder ends (holders.c), or when the housekeeper reclaims it (keeper.c).
+ * Another thread may still use the object, and the pool cannot know. So the driver cuts the object off, the place
+ * becomes free, and a record keeps the object until the late give, or until the pool is freed.
  *
  *     HELD ──▶ REVOKING ──interrupt, abandon──▶ EMPTY, and a record in `orphans` ──late give──▶ closed: REVOKED
  *                 │ give                              │                                  └──free──▶ closed
@@ -13,27 +13,28 @@
  *
  * The naive version closes the object at once. The holder then reads freed memory.
  *
- * The place is kept instead, REVOKED until the give, in three cases: the driver has no abandon and only the holder has ended;
- * there is no memory for the record; the pool was freed meanwhile (then the object is closed).
+ * The place is kept instead, REVOKED until the give, in two cases: the driver has no abandon and the reason is the
+ * end of the holder; there is no memory for the record. If the pool was freed meanwhile, the object is closed.
  *
  * Invariants
- *  F1 An object has one keeper: its slot or one record. It moves to the record in one critical section of the pool's lock, in
- *     which the slot's word leaves REVOKING by compare-and-swap.
- *  F2 A late give finds either REVOKING, REVOKED, or the record. It looks at the word first. If the word has moved on, the
- *     count of records is at least one from before that move until the record is claimed [F1].
- *  F3 A record leaves the list once, under the lock, and whoever takes it out closes the object. So it is closed once.
- *  F4 No record is added after `freed` is set. Whoever frees the pool closes all there are after it has set it.
- *  F5 While an object is closed the record has a hand on the pool: fini comes after the last close.
+ *  F1 An object is kept by its slot or by one record. It moves to the record in one critical section of the pool's
+ *     lock, in which the slot's word leaves REVOKING by compare-and-swap.
+ *  F2 A late give finds REVOKING, REVOKED, or the record. It reads the word first. If the word has moved on, the
+ *     count of records has been at least one since before that move, and stays so until the record is claimed [F1].
+ *  F3 A record leaves the list once, under the lock, and the thread that removes it closes the object. So the object
+ *     is closed once.
+ *  F4 No record is added after `freed` is set. cen_pool_free sets it first and then closes all orphans.
+ *  F5 While an object is being closed its record has a hand on the pool: fini is called after the last close.
  *
- *  F6 A record is shown from before its object leaves the slot until the object's close has returned. Records are kept on a
- *     shelf and used again, and go with the pool. So a visit, which takes no lock, reads all slots and then the shelf, and meets
- *     every object that exists during the whole visit.
+ *  F6 A record is shown from before its object leaves the slot until the object's close has returned. Records are
+ *     kept on a shelf, are reused, and are freed with the pool. So a visit, which takes no lock, reads all slots and
+ *     then the shelf, and finds every object that exists during the whole visit.
  *
- * A record's word is `seq << 2 | shown << 1 | taken`. Each change of the record counts, so a visit that reads the same word before
- * and after the fields has read the fields of one orphan.
+ * A record's word is `seq << 2 | shown << 1 | taken`. Each change of the record changes seq, so a visit that reads
+ * the same word before and after the fields has read the fields of one orphan.
  *
  * Order table
- * [F1] part  | add to orphan_count before the word moves | relaxed | F2, by the word's cas | that there may be a record; carried by the cas | a late give finds neither the slot nor the record, and answers STALE
+ * [F1] part  | add to orphan_count before the word moves | relaxed | F2, by the word's cas | that there may be a record; carried by the cas | a late give finds neither the slot nor the record, and returns STALE
  * [F3] take, show, hide | change of the word, stores of the fields | release; take: acq_rel | F4 | the fields | a visit shows the object of one orphan with the holder of another
  * [F4] shows | loads of the word and the fields | acquire | F3 | the same | the same
  * [F5] make  | cas of the shelf  | acq_rel | F6 | a new record's fields | a visit reads a record before it is zero
@@ -56,7 +57,7 @@ struct ceni_orphan {
     /* fixed before it is on the shelf */
     cen_pool *pool;
     ceni_orphan *below; /* on the shelf */
-    /* any thread, atomically; written by whoever has taken the record */
+    /* any thread, atomically; written by the thread that has taken the record */
     _Atomic uint64_t word;
     _Atomic(void *) object;
     _Atomic uint64_t generation;
@@ -64,13 +65,13 @@ struct ceni_orphan {
     _Atomic(const char *) where;
     _Atomic uint32_t index;
     /* fixed before it is in a list */
-    const ceni_slot *slot; /* where it was lent, with the generation; compared only */
+    const ceni_slot *slot; /* the slot of the lease; only compared */
     int64_t since;         /* when the lease ended, on the pool's clock */
     ceni_loss loss;
     ceni_errand errand;
     /* under the pool's lock */
-    ceni_list link;  /* of orphans, or of those that are being closed */
-    uint64_t ticket; /* of a close that is done later */
+    ceni_list link;  /* in `orphans`, or in `parting` */
+    uint64_t ticket; /* number of the ticket of a close that completes later */
 };
 
 static void run_close(ceni_errand *errand);
@@ -82,11 +83,11 @@ ceni_orphan *ceni_orphan_next(cen_pool *pool, const ceni_orphan *after)
     return after ? after->below : ceni_load_acquire(&pool->shelf); /* [F6] */
 }
 
-/* A record on the shelf that nobody uses. */
+/* Take an unused record from the shelf; NULL if there is none. */
 static ceni_orphan *take_record(cen_pool *pool)
 {
     for (ceni_orphan *at = ceni_orphan_next(pool, NULL); at; at = at->below) {
-        uint64_t word = ceni_load_relaxed(&at->word); /* a guess for the cas; carries nothing */
+        uint64_t word = ceni_load_relaxed(&at->word); /* a hint for the cas; carries nothing */
         if (!(word & TAKEN) && ceni_cas_acq_rel(&at->word, &word, word + ONE_CHANGE + TAKEN)) return at; /* [F3] */
     }
     return NULL;
@@ -97,7 +98,7 @@ static ceni_orphan *make_record(cen_pool *pool)
     ceni_orphan *made = ceni_alloc(pool->allocator, sizeof *made, _Alignof(ceni_orphan));
     if (!made) return NULL;
     made->pool = pool;
-    ceni_store_relaxed(&made->word, TAKEN); /* nobody else knows it; carries nothing */
+    ceni_store_relaxed(&made->word, TAKEN); /* no other thread has it; carries nothing */
     ceni_orphan *top = ceni_orphan_next(pool, NULL);
     do made->below = top;
     while (!ceni_cas_acq_rel(&pool->shelf, &top, made)); /* [F5] */
@@ -120,14 +121,14 @@ static void show(ceni_orphan *orphan)
     ceni_store_release(&orphan->word, word + ONE_CHANGE + SHOWN); /* [F3] */
 }
 
-/* The object is closed, or never left its slot: the record may be used again. */
+/* The object is closed, or never left its slot: the record may be reused. */
 static void discard(ceni_orphan *orphan)
 {
     uint64_t word = ceni_load_relaxed(&orphan->word); /* the caller's; carries nothing */
     ceni_store_release(&orphan->word, (word | TAKEN | SHOWN) - TAKEN - SHOWN + ONE_CHANGE); /* [F3] */
 }
 
-/* The fields as whoever has taken the record reads them, or under the lock. */
+/* The fields, for the thread that has taken the record, or under the lock. */
 static void *object_of(ceni_orphan *orphan)
 {
     return ceni_load_relaxed(&orphan->object); /* carries nothing */
@@ -148,7 +149,8 @@ static uint32_t index_of(ceni_orphan *orphan)
     return ceni_load_relaxed(&orphan->index); /* carries nothing */
 }
 
-/* False if it has no object, or changes meanwhile: then its object came or went during the visit. */
+/* Returns false if the record has no object, or changes meanwhile: then its object was added or removed during the
+ * visit. */
 bool ceni_orphan_shows(ceni_orphan *orphan, cen_object_view *out)
 {
     uint64_t word = ceni_load_acquire(&orphan->word); /* [F4] */
@@ -176,7 +178,7 @@ static void count_locked(cen_pool *pool, uint32_t more)
     ceni_add_relaxed(&pool->orphan_count, more); /* [F1] carried by the word's cas; carries nothing itself */
 }
 
-/* ---- Parting ---------------------------------------------------------------------------------- */
+/* ---- Cutting off ------------------------------------------------------------------------------ */
 
 static void call_abandon(cen_pool *pool, void *object)
 {
@@ -187,7 +189,7 @@ static void call_abandon(cen_pool *pool, void *object)
     ceni_callout_end(&callout);
 }
 
-/* The slot is REVOKING and the caller's, so its fields may be read. */
+/* The slot is REVOKING and owned by the caller, so its fields may be read. */
 static void describe(ceni_orphan *orphan, cen_pool *pool, uint32_t index, uint64_t generation, ceni_loss loss)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
@@ -204,7 +206,8 @@ static void describe(ceni_orphan *orphan, cen_pool *pool, uint32_t index, uint64
     orphan->since = ceni_pool_now(pool);
 }
 
-/* Moves the object from its slot to the record, and the slot to CLOSING; false if its holder came back, or the pool was freed. */
+/* Move the object from its slot to the record, and the slot to CLOSING. Returns false if the holder gave it
+ * meanwhile, or the pool was freed. */
 static bool move_locked(cen_pool *pool, ceni_orphan *orphan)
 {
     ceni_slot *slot = ceni_slot_at(pool, index_of(orphan));
@@ -225,26 +228,26 @@ static bool move_locked(cen_pool *pool, ceni_orphan *orphan)
     return true;
 }
 
-/* The holder has come back, or the pool is gone for the program: the object is closed as any other. */
+/* The holder has given the object, or the pool was freed: close it like any other. */
 static void close_in_place(cen_pool *pool, uint32_t index, uint64_t generation, const char *why)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     while (!ceni_slot_move(slot, generation, CENI_SLOT_REVOKING, CENI_SLOT_CLOSING) &&
            !ceni_slot_move(slot, generation, CENI_SLOT_RETURNED, CENI_SLOT_CLOSING))
-        continue; /* a give moves it once: from the first to the second */
+        continue; /* a give moves it at most once, from REVOKING to RETURNED */
     ceni_use_ends(pool, slot, generation);
     ceni_revoked_is_back(pool);
     ceni_place_end(pool, index, why);
 }
 
-/* Keeps the place until the give; false if that has come, or the pool was freed. */
+/* Keep the place until the give. Returns false if that has happened, or the pool was freed. */
 static bool keep(cen_pool *pool, uint32_t index, uint64_t generation, ceni_loss loss)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool kept =
         !pool->freed && ceni_slot_move(ceni_slot_at(pool, index), generation, CENI_SLOT_REVOKING, CENI_SLOT_REVOKED);
     pool->tally.orphaned += kept && loss == CENI_LOST_BY_HOLDER;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     return kept;
 }
 
@@ -256,16 +259,16 @@ ceni_parted ceni_orphan_part(cen_pool *pool, uint32_t index, uint64_t generation
     if (orphan) {
         describe(orphan, pool, index, generation, loss);
         call_abandon(pool, object_of(orphan));
-        ceni_waiters_lock(pool->line);
+        ceni_waiters_lock(pool->waiters);
         if (move_locked(pool, orphan)) {
             ceni_place_ended_locked(pool, index);
             if (ceni_planted(orphan_shown_late)) show(orphan);
             return CENI_PARTED_FREED;
         }
-        ceni_waiters_unlock(pool->line);
+        ceni_waiters_unlock(pool->waiters);
         discard(orphan);
     }
-    close_in_place(pool, index, generation, "its holder gave it back while it was taken away, or the pool was freed");
+    close_in_place(pool, index, generation, "given back while its lease was being ended, or pool freed");
     return CENI_PARTED_CLOSED;
 }
 
@@ -276,22 +279,22 @@ void ceni_orphan_close_scope(cen_pool *pool, uint32_t index, uint64_t generation
 
 /* ---- Closing an orphan ---------------------------------------------------------------------------- */
 
-/* Drops the hand of a record whose object is closed. */
+/* Drop the hand of a record whose object is closed. */
 static void end(ceni_orphan *orphan)
 {
     cen_pool *pool = orphan->pool;
     discard(orphan);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_hand_drop_locked(pool);
 }
 
 static void start_close(cen_pool *pool, ceni_orphan *orphan)
 {
-    void *object = object_of(orphan); /* now: the record may be another's once the ticket is there */
-    ceni_waiters_lock(pool->line);
+    void *object = object_of(orphan); /* before the ticket exists: afterwards the record may be reused */
+    ceni_waiters_lock(pool->waiters);
     ceni_list_push_back(&pool->parting, &orphan->link);
     cen_ticket ticket = ceni_later_ticket_locked(pool, &orphan->ticket);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     ceni_later_close_orphan(pool, object, ticket);
 }
 
@@ -299,7 +302,7 @@ static void close_now(ceni_orphan *orphan)
 {
     cen_pool *pool = orphan->pool;
     if (pool->calls.close_async) {
-        start_close(pool, orphan); /* the record is not ours any more */
+        start_close(pool, orphan); /* from here on another thread may own the record */
         return;
     }
     if (pool->calls.close) {
@@ -317,7 +320,7 @@ static void run_close(ceni_errand *errand)
     close_now(CENI_LIST_ENTRY(errand, ceni_orphan, errand));
 }
 
-/* On a helper, if the driver blocks. The record has a hand. */
+/* Close the object, on a helper if the driver blocks. The record has a hand. */
 static void close_orphan(ceni_orphan *orphan)
 {
     cen_pool *pool = orphan->pool;
@@ -345,19 +348,19 @@ bool ceni_orphan_given(cen_pool *pool, const ceni_slot *slot, uint64_t generatio
 {
     /* [F2] the word was read before; carries nothing itself */
     if (ceni_load_relaxed(&pool->orphan_count) == 0) return false;
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_orphan *orphan = find_locked(pool, slot, generation);
     if (orphan) claim_locked(pool, orphan);
     if (orphan && ceni_planted(orphan_given_twice)) {
         ceni_list_push_back(&pool->orphans, &orphan->link);
         count_locked(pool, 1);
     }
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (!orphan) return false;
     *note = note_of(orphan);
     uint32_t index = index_of(orphan);
     ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_CLOSED, .value = index},
-                         "object %u is closed: its lease had ended, and its holder gave it back late", index);
+                         "object %u closed: given back after its lease had ended", index);
     close_orphan(orphan);
     return true;
 }
@@ -382,11 +385,11 @@ void ceni_orphan_closed(ceni_orphan *orphan)
 
 static ceni_orphan *claim_first(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_list *first = ceni_list_first(&pool->orphans);
     ceni_orphan *orphan = first ? CENI_LIST_ENTRY(first, ceni_orphan, link) : NULL;
     if (orphan) claim_locked(pool, orphan);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     return orphan;
 }
 
@@ -409,7 +412,7 @@ size_t ceni_orphans_list(cen_pool *pool, size_t skip, ceni_orphan_seen *seen, si
 {
     size_t count = 0;
     int64_t now = ceni_pool_now(pool);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     for (ceni_list *at = pool->orphans.next; at != &pool->orphans && count < room; at = at->next) {
         if (skip > 0) {
             skip--;
@@ -424,6 +427,6 @@ size_t ceni_orphans_list(cen_pool *pool, size_t skip, ceni_orphan_seen *seen, si
                                            .loss = orphan->loss,
                                            .ago_ns = now - orphan->since};
     }
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     return count;
 }

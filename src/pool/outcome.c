@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives and closes that are told when they are over.
+ * Asynchronous gives and closes: how their futures are completed.
  *
- * A give ends the lease at once; what follows it, the check and perhaps a reset
- * and a test on a helper, takes its time. Whose future is to be told then is
- * noted in the slot, which belongs to one call at a time until it is idle or
- * closed: every way there leads through ceni_place_return or
- * ceni_place_end_from, and those tell.
+ * A give ends the lease at once. The check that follows, and perhaps a reset and a test on a helper, take time. The
+ * future to complete then is noted in the slot, which one thread at a time owns until the slot is idle or the object
+ * is closed. Every way there leads through ceni_place_return or ceni_place_end_from, which complete it.
  *
- * A close is over when nothing is live, or at its deadline. Both take `closing`
- * out of the pool under the lock, so one of them tells. It has the closer's hand:
- * the pool's memory is there until it has been told.
+ * A close has ended when no slot is live, or at its deadline. Both ways remove `closing` from the pool under the
+ * lock, so one of them completes it. It has the closer's hand: the pool's memory stays until the close is completed.
  */
 #include <cenote/pool_async.h>
 
@@ -43,8 +40,7 @@ void ceni_giving_fail(cen_future *giving, const char *name, const char *why, con
     giving->status = how ? how->status : CEN_DRIVER;
     giving->code = said ? said->code : 0;
     ceni_error_set(giving->error, giving->status, giving->code,
-                   "pool \"%s\": the object that was given back is closed: %s%s%.400s", name, why, how ? ": " : "",
-                   words);
+                   "pool \"%s\": the object given back was closed: %s%s%.400s", name, why, how ? ": " : "", words);
 }
 
 cen_status(cen_pool_give_async)(cen_lease *lease, cen_future *future)
@@ -57,7 +53,7 @@ cen_status cen_pool_give_async_at(cen_lease *lease, cen_future *future, const ch
     if (!lease || !future) return CEN_INVALID;
     if (!ceni_future_is_fresh(future)) return CEN_MISUSE;
     ceni_future_begin(future, NULL, NULL);
-    bool kept = false; /* the slot has it, and it will be told */
+    bool kept = false; /* the slot has the future, and it will be completed later */
     cen_status status = ceni_give_noting(lease, future, &kept);
     if (status != CEN_OK) {
         ceni_future_undo(future);
@@ -94,42 +90,42 @@ cen_close_op *ceni_closing_claim_locked(cen_pool *pool)
 void ceni_closing_tell(cen_pool *pool, cen_close_op *closing)
 {
     cen_close_report report = {.size = sizeof(cen_close_report), .waiting = closing->waiting_, .idle = closing->idle_};
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_close_count_locked(pool, &report);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     closing->future.status = ceni_close_answer(pool, &report, closing->future.error);
     if (closing->report) cen_sized_write(closing->report, &report, sizeof report);
-    if (!ceni_planted(close_keeps_its_alarm)) ceni_keeper_retire(pool); /* its deadline need not be kept any more */
-    ceni_waiters_lock(pool->line);
+    if (!ceni_planted(close_keeps_its_alarm)) ceni_keeper_retire(pool); /* its deadline is not needed now */
+    ceni_waiters_lock(pool->waiters);
     ceni_hand_drop_locked(pool);
     ceni_future_complete(&closing->future);
 }
 
 void ceni_closing_pass(cen_pool *pool, int64_t now)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     cen_close_op *closing = now >= pool->closing_at || now == CENI_FOREVER ? ceni_closing_claim_locked(pool) : NULL;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (!closing) return;
     ceni_close_revoke_all(pool);
     ceni_closing_tell(pool, closing);
 }
 
-/* From now on the last that goes, or the keeper, tells. */
+/* Leave the completion to the last object or to the keeper. */
 static void leave_it_to_others(cen_pool *pool, cen_close_op *closing, int64_t moment)
 {
-    ceni_followup call = {.more = false};
-    ceni_waiters_lock(pool->line);
-    bool over = pool->live == 0, freed = pool->freed; /* by one who was told that it is closed */
+    ceni_followup followup = {.more = false};
+    ceni_waiters_lock(pool->waiters);
+    bool over = pool->live == 0, freed = pool->freed; /* by a callback that learned of the close */
     if (!over && !freed) {
         pool->closing = closing;
         pool->closing_at = moment;
-        ceni_keeper_plan_locked(pool, &call);
+        ceni_keeper_plan_locked(pool, &followup);
     }
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (freed) ceni_close_revoke_all(pool);
     if (over || freed) ceni_closing_tell(pool, closing);
-    else ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
+    else ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
 }
 
 cen_status cen_pool_close_async(cen_pool *pool, cen_deadline deadline, cen_close_op *closing)

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often the housekeeper's rounds come, and when the life of an object ends.
+ * The period of the housekeeper's rounds, and the end of an object's lifetime.
  *
- * A round comes after a fraction of the smallest limit, so that ages are noticed
- * late by that fraction at most. Lives end sooner than that from one another: of
- * objects that were opened together, within the jitter, which is a tenth of a
- * life. So a round comes also when the first life ends that the round before has
- * seen, but not sooner than a part of the jitter later: a million objects have
- * no more rounds than a few.
+ * The period is a fraction of the smallest limit, so that a limit is noticed late by at most this fraction. The ends
+ * of lifetimes may be closer together: objects that were opened together end within the jitter, by default a tenth of
+ * the lifetime. So there is also a round when the first lifetime ends that the previous round has seen, but not
+ * before a fraction of the jitter has passed. So a million objects need no more rounds than a few.
  */
 #include "pool/internal.h"
 
 enum {
     SHORTEST_PERIOD_NS = 1000000,
     COUNTING_PERIOD_NS = 1000000000, /* with min_idle or max_idle */
-    ENDS_APART = 32,                 /* rounds in which lives end, within their jitter */
-    ROUNDS_APART = 8,                /* the same within a period of a reload that is spread, or the time of a reap */
+    ENDS_APART = 32,                 /* at most this many rounds for ends of lifetimes, within their jitter */
+    ROUNDS_APART = 8,                /* the same within a period of a reload with a spread, or the time of a reap */
 };
 #define LONGEST_PERIOD_NS INT64_C(30000000000)
 
@@ -52,8 +50,8 @@ int64_t ceni_period_apart_locked(const cen_pool *pool, int64_t now)
     return apart > SHORTEST_PERIOD_NS ? apart : SHORTEST_PERIOD_NS;
 }
 
-/* How much shorter than the limit an object lives, in thousandths of its jitter: any number, but always the same for one
- * object, so that its limit can change while it lives. */
+/* By how much an object's lifetime is shorter than the limit, in thousandths of the jitter. Pseudo-random, but always
+ * the same for one object, so that the limit can change during its life. */
 static int64_t share_of(uint32_t index, int64_t opened)
 {
     uint64_t mixed = ((uint64_t)opened + index + 1) * UINT64_C(0x9e3779b97f4a7c15);

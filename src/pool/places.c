@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places: EMPTY slots, and how objects come into them and go.
+ * Places: EMPTY slots, and how objects are opened in them and closed.
  *
- * `live` counts the slots that are not EMPTY and never exceeds max, except
- * after max was lowered, until enough have gone (L2). It is raised when a place
- * is claimed, before the driver is called, and lowered when the object has been
- * closed, after the driver returned. All of it is under the pool's lock; the
- * driver is called with no lock held (L9), while the slot is OPENING or CLOSING
- * and belongs to the thread that calls.
+ * `live` counts the slots that are not EMPTY. It never exceeds max, except after max was lowered, until enough
+ * objects were closed (L2). It is raised when a place is claimed, before the driver is called, and lowered after the
+ * driver has closed the object. All of this is under the pool's lock. The driver is called with no lock held (L9),
+ * while the slot is OPENING or CLOSING and the calling thread owns it.
  *
- * A place that becomes free can serve whoever waits as well as an object that
- * is given back: vacating ends in the same pump (L3).
+ * A place that becomes free can serve a waiter just as an object that is given back: vacating a place ends in the
+ * same pump (L3).
  *
  * Order table
- * [O1] claim   | load of openable  | seq_cst | O2 | whether an object may be made | an heir misses a place that was freed before it looked
+ * [O1] claim   | load of openable  | seq_cst | O2 | whether an object may be opened | an heir misses a place that was freed before its search
  * [O2] counted | store of openable | seq_cst | O1 | the same | the same
- * [O3] opened  | store of the object | release | the word's cas that follows; visitors' loads | the object's bytes | a visitor sees an object half made
+ * [O3] opened  | store of the object | release | the word's cas that follows; visitors' loads | the object's bytes | a visitor sees a half-made object
  * [O5] lend    | cas of the word   | seq_cst | every other change of it | that it is held | nothing alone: one order for all changes of a word is easier to argue
- * [O6] claim, vacate | add to shifts | seq_cst | V5 in look.c | that a slot was emptied or filled, though its word may look as before | two readings take a slot for unchanged that was not
- * [O7] end    | load of ctl        | seq_cst | L1 in waiters.c | whether anybody waits, after the surplus ended | one who joined in the surplus sleeps beside an idle object while another is closed
- * [O4] turns   | add               | acq_rel | C2 in close.c | that nothing is left | nothing: the lock follows; kept for the futex's sake
+ * [O6] claim, vacate | add to shifts | seq_cst | V5 in look.c | that a slot was emptied or filled, although its word may be the same again | two readings consider a changed slot unchanged
+ * [O7] end    | load of ctl        | seq_cst | L1 in waiters.c | whether there is a waiter, after the surplus ended | a waiter that joined during the surplus sleeps although an object is idle, while another one is closed
+ * [O4] turns   | add               | acq_rel | C2 in close.c | that no object is left | nothing: the lock follows; kept for the futex
  */
 #include <stdio.h>
 
@@ -35,7 +33,7 @@
 
 void ceni_callout_begin(ceni_callout *callout, const cen_pool *pool)
 {
-    ceni_rank_expect_none("a call of a pool's driver or visitor");
+    ceni_rank_expect_none("a pool's driver, visitor or listener");
     ceni_pool_own *own = ceni_pool_own_get();
     *callout = (ceni_callout){.pool_id = pool->id, .outer = own->callout, .cancel = ceni_cancel_hold()};
     own->callout = callout;
@@ -58,7 +56,7 @@ bool ceni_callout_inside(const cen_pool *pool)
 
 static bool closed_locked(const cen_pool *pool)
 {
-    return ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
+    return ceni_load_relaxed(&pool->waiters->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
 }
 
 static uint32_t lesser(uint32_t a, uint32_t b)
@@ -71,7 +69,7 @@ uint32_t ceni_place_room_locked(const cen_pool *pool)
     /* written under this lock; carries nothing */
     uint32_t max = ceni_load_relaxed(&((cen_pool *)(uintptr_t)pool)->max);
     if (!ceni_pool_opens(pool) || closed_locked(pool) || pool->paused || pool->live >= max) return 0;
-    uint32_t counted = pool->opening - pool->overdue; /* one that hangs does not keep the gate's one from being tried */
+    uint32_t counted = pool->opening - pool->overdue; /* overdue ones do not count against the gate's limit */
     uint32_t room = lesser(max - pool->live, pool->gate.admits > counted ? pool->gate.admits - counted : 0);
     if (!pool->helped) return room;
     return lesser(room, pool->options.max_concurrent_opens > pool->opening
@@ -84,7 +82,7 @@ void ceni_places_counted_locked(cen_pool *pool)
     uint32_t max = ceni_load_relaxed(&pool->max); /* written under this lock; carries nothing */
     ceni_store_seq_cst(&pool->openable, pool->helped ? 0 : ceni_place_room_locked(pool)); /* [O2] */
     uint64_t surplus = pool->live - pool->leaving > max ? CENI_CTL_SURPLUS : 0;
-    ceni_waiters_mark_locked(pool->line, CENI_CTL_SURPLUS, surplus);
+    ceni_waiters_mark_locked(pool->waiters, CENI_CTL_SURPLUS, surplus);
 }
 
 /* ---- Claiming --------------------------------------------------------------------------- */
@@ -138,20 +136,21 @@ bool ceni_place_claim_for_adopted_locked(cen_pool *pool, uint32_t *index)
 bool ceni_place_claim(cen_pool *pool, uint32_t *index)
 {
     if (ceni_load_seq_cst(&pool->openable) == 0) return false; /* [O1] */
-    ceni_followup call = {.more = false};
-    ceni_waiters_lock(pool->line);
+    ceni_followup followup = {.more = false};
+    ceni_waiters_lock(pool->waiters);
     bool claimed = ceni_place_claim_locked(pool, index);
-    /* another may have to be tried beside it */
-    if (claimed && pool->gate.failures > 0) ceni_keeper_plan_locked(pool, &call);
-    ceni_waiters_unlock(pool->line);
-    if (call.alarm) ceni_hand_alarm(pool);
+    /* if it hangs, another must be tried beside it */
+    if (claimed && pool->gate.failures > 0) ceni_keeper_plan_locked(pool, &followup);
+    ceni_waiters_unlock(pool->waiters);
+    if (followup.alarm) ceni_hand_alarm(pool);
     return claimed;
 }
 
 /* ---- Opening ------------------------------------------------------------------------------ */
 
-/* The driver writes to the slot itself: a visitor finds the object before open has returned, so that no moment is left in
- * which only this thread's stack has it. In a world an atomic has its own history, and the store of O3 counts. */
+/* The driver writes the object directly to the slot. So a visitor finds the object before open has returned, and at
+ * no moment does only this thread's stack have it. In a world an atomic has a history of its own, and the store O3
+ * counts. */
 cen_status ceni_place_call_open(cen_pool *pool, uint32_t index, void **object, cen_error *error)
 {
     void *apart = NULL, **out = (void **)(uintptr_t)&ceni_slot_at(pool, index)->object;
@@ -168,11 +167,11 @@ cen_status ceni_place_call_open(cen_pool *pool, uint32_t index, void **object, c
     return status;
 }
 
-/* What the driver said, after the pool's name; its own words or the code's. */
+/* The error text: the pool's name, and the driver's text or that of the status. */
 static cen_status open_failed(const cen_pool *pool, cen_status status, const cen_error *said, cen_error *error)
 {
     const char *words = said->text[0] ? said->text : cen_status_text(status);
-    ceni_error_set(error, status, said->code, "pool \"%s\": an object could not be opened: %.400s", pool->name, words);
+    ceni_error_set(error, status, said->code, "pool \"%s\": cannot open an object: %.400s", pool->name, words);
     return ceni_error_because(error, CEN_CAUSE_OPENING_FAILED, status);
 }
 
@@ -184,14 +183,14 @@ void ceni_place_identify(cen_pool *pool, uint32_t index, void *object)
     ceni_callout_begin(&callout, pool);
     uint64_t identity = pool->calls.identify(pool->driver.argument, object);
     ceni_callout_end(&callout);
-    ceni_store_relaxed(&chunk->identities[index - chunk->first], identity); /* for people; carries nothing */
+    ceni_store_relaxed(&chunk->identities[index - chunk->first], identity); /* only shown; carries nothing */
 }
 
 void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_call_outcome *how, cen_error *error)
 {
     cen_error failure;
     ceni_slot *slot = ceni_slot_at(pool, index);
-    /* the caller's own, before it is another moment */
+    /* read before opened_at is overwritten */
     int64_t began = how->began ? how->began : ceni_setting(&slot->opened_at);
     int64_t now = how->status == CEN_OK ? ceni_pool_now(pool) : began;
     if (how->status == CEN_OK) {
@@ -202,10 +201,10 @@ void ceni_place_note_opened(cen_pool *pool, uint32_t index, const ceni_call_outc
     } else {
         open_failed(pool, how->status, how->said, &failure);
     }
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     if (how->status == CEN_OK) ceni_opening_took_locked(pool, now - began);
     ceni_opening_events events = ceni_opening_ended_locked(pool, index, began, how, &failure);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     ceni_times_tend(pool);
     if (how->status != CEN_OK && error) *error = failure;
     ceni_opening_tell(pool, index, how->status, events, &failure);
@@ -220,17 +219,17 @@ cen_status ceni_place_open(cen_pool *pool, uint32_t index, cen_error *error)
     return how.status;
 }
 
-void ceni_place_opened_locked(cen_pool *pool, ceni_followup *call)
+void ceni_place_opened_locked(cen_pool *pool, ceni_followup *followup)
 {
     pool->opening--;
     ceni_places_counted_locked(pool);
-    if (!ceni_planted(opened_tells_nobody)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, call);
+    if (!ceni_planted(opened_tells_nobody)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, followup);
 }
 
 void ceni_place_lend(cen_pool *pool, uint32_t index, ceni_grant *out)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    uint64_t word = ceni_load_relaxed(&slot->word); /* a guess for the cas; carries nothing */
+    uint64_t word = ceni_load_relaxed(&slot->word); /* a hint for the cas; carries nothing */
     uint64_t lent;
     do {
         unsigned kept = (unsigned)word & (CENI_LISTED | (ceni_planted(mark_lost_when_lent) ? 0 : CENI_MARKED));
@@ -249,10 +248,10 @@ void ceni_place_leaves_locked(cen_pool *pool)
 
 void ceni_revoked_is_back(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     pool->revoked--;
     ceni_place_leaves_locked(pool);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
 }
 
 static void empty_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
@@ -273,16 +272,16 @@ static void empty_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
     ceni_shrink_at_locked(pool, chunk, index - chunk->first);
 }
 
-/* Drops the lock. The last of a closed pool wakes the closer, and of a freed one gives the memory back. */
+/* Drop the lock. The last object of a closed pool wakes the closer; the last one of a freed pool frees the memory. */
 static void unlock_emptied(cen_pool *pool)
 {
-    ceni_waiters *line = pool->line;
+    ceni_waiters *waiters = pool->waiters;
     bool drained = pool->live == 0 && closed_locked(pool), last = drained && pool->freed && pool->hands == 0;
     cen_close_op *told = drained ? ceni_closing_claim_locked(pool) : NULL; /* has a hand */
-    if (drained) ceni_add_acq_rel(&line->turns, 1);                        /* [O4] */
-    if (last) ceni_waiters_return_locked(line);
-    else ceni_waiters_unlock(line);
-    if (drained) ceni_futex_wake(&line->turns, UINT32_MAX); /* the line is there for ever */
+    if (drained) ceni_add_acq_rel(&waiters->turns, 1);                     /* [O4] */
+    if (last) ceni_waiters_return_locked(waiters);
+    else ceni_waiters_unlock(waiters);
+    if (drained) ceni_futex_wake(&waiters->turns, UINT32_MAX); /* the queue always exists */
     if (told) ceni_closing_tell(pool, told);
     if (last) ceni_pool_release(pool);
 }
@@ -295,41 +294,43 @@ void ceni_place_vacate_quietly_locked(cen_pool *pool, uint32_t index, ceni_slot_
 
 void ceni_place_vacate_locked(cen_pool *pool, uint32_t index, ceni_slot_state from)
 {
-    ceni_waiters *line = pool->line;
+    ceni_waiters *waiters = pool->waiters;
     uint64_t id = pool->id;
-    ceni_followup call = {.more = false};
+    ceni_followup followup = {.more = false};
     empty_locked(pool, index, from);
     ceni_waiters_hurry_locked(pool);
-    if (!ceni_planted(vacate_tells_nobody)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
+    if (!ceni_planted(vacate_tells_nobody)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &followup);
     unlock_emptied(pool);
-    ceni_waiters_follow_up(line, id, pool,
-                           &call); /* has something to do only if somebody waits: then the pool is there */
+    ceni_waiters_follow_up(waiters, id, pool,
+                           &followup); /* it has work only if there is a waiter: then the pool exists */
 }
 
-/* That a slot leaves may end a surplus, in which nobody in line is served: who waits must not wait for the driver too. */
+/* The end of a surplus: while there was one, no waiter was served. Serve them before the driver's close, which may
+ * take long. */
 static void serve_before_closing(cen_pool *pool)
 {
-    uint64_t ctl = ceni_load_seq_cst(&pool->line->ctl); /* [O7] */
+    uint64_t ctl = ceni_load_seq_cst(&pool->waiters->ctl); /* [O7] */
     if (ctl >= CENI_CTL_ONE && !ceni_planted(surplus_ends_in_silence))
-        ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
+        ceni_waiters_tend(pool->waiters, pool->id, CENI_NO_INDEX);
 }
 
-/* The same for a caller that pumps afterwards. It opens nothing, so it cannot come back here; what is left is the caller's. */
+/* The same for a caller that pumps afterwards. It opens nothing, so it does not recurse; the rest is left to the
+ * caller. */
 static void serve_without_opening(cen_pool *pool)
 {
-    ceni_followup call = {.never_opens = true};
-    if (ceni_load_seq_cst(&pool->line->ctl) < CENI_CTL_ONE) return; /* [O7] */
-    ceni_waiters_lock(pool->line);
-    ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
-    ceni_waiters_unlock(pool->line);
-    call.more = false;
-    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
+    ceni_followup followup = {.never_opens = true};
+    if (ceni_load_seq_cst(&pool->waiters->ctl) < CENI_CTL_ONE) return; /* [O7] */
+    ceni_waiters_lock(pool->waiters);
+    ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &followup);
+    ceni_waiters_unlock(pool->waiters);
+    followup.more = false;
+    ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
 }
 
 static void call_close(cen_pool *pool, uint32_t index)
 {
     if (!pool->calls.close) return;
-    void *object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* the caller's own; carries nothing */
+    void *object = ceni_load_relaxed(&ceni_slot_at(pool, index)->object); /* the caller owns it; carries nothing */
     ceni_callout callout;
     ceni_callout_begin(&callout, pool);
     pool->calls.close(pool->driver.argument, object);
@@ -340,7 +341,7 @@ static void count_ended_locked(cen_pool *pool, uint32_t index)
 {
     pool->tally.closed++;
     pool->tally.closed_before += ceni_slot_at(pool, index)->notes.was_idle;
-    bool fewer = pool->options.min_idle > 0; /* the keeper is to see whether one is missing */
+    bool fewer = pool->options.min_idle > 0; /* the keeper checks whether one is missing */
     if (fewer) pool->next_round = 0;
 }
 
@@ -357,7 +358,7 @@ void ceni_place_call_close(cen_pool *pool, uint32_t index)
 
 void ceni_place_ended(cen_pool *pool, uint32_t index)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_place_ended_locked(pool, index);
 }
 
@@ -369,7 +370,7 @@ void ceni_place_end_here(cen_pool *pool, uint32_t index)
 
 static void tell_closed(cen_pool *pool, uint32_t index, const char *why)
 {
-    ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_CLOSED, .value = index}, "object %u is closed: %s",
+    ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_CLOSED, .value = index}, "object %u closed: %s",
                          index, why);
 }
 
@@ -378,7 +379,7 @@ void ceni_place_end_quietly(cen_pool *pool, uint32_t index, const char *why)
     tell_closed(pool, index, why);
     serve_without_opening(pool);
     call_close(pool, index);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     count_ended_locked(pool, index);
     ceni_place_vacate_quietly_locked(pool, index, CENI_SLOT_CLOSING);
 }
@@ -391,14 +392,14 @@ void ceni_place_end(cen_pool *pool, uint32_t index, const char *why)
         ceni_place_end_here(pool, index);
         return;
     }
-    ceni_followup call = {.more = false};
-    ceni_waiters *line = pool->line;
+    ceni_followup followup = {.more = false};
+    ceni_waiters *waiters = pool->waiters;
     uint64_t id = pool->id;
-    ceni_waiters_lock(line);
+    ceni_waiters_lock(waiters);
     ceni_queues_add_locked(pool, CENI_CHORE_CLOSE, ceni_slot_at(pool, index));
-    if (!ceni_planted(chore_queued_in_silence)) ceni_chores_plan_locked(pool, &call);
-    ceni_waiters_unlock(line);
-    ceni_waiters_follow_up(line, id, pool, &call);
+    if (!ceni_planted(chore_queued_in_silence)) ceni_chores_plan_locked(pool, &followup);
+    ceni_waiters_unlock(waiters);
+    ceni_waiters_follow_up(waiters, id, pool, &followup);
 }
 
 bool ceni_place_end_from(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from, const char *why)
@@ -414,49 +415,49 @@ bool ceni_place_end_failed(cen_pool *pool, uint32_t index, uint64_t generation, 
     if (from == CENI_SLOT_HELD) ceni_use_ends(pool, slot, generation);
     cen_future *giving = ceni_giving_claim(slot, generation);
     if (giving) ceni_giving_fail(giving, pool->name, why, how);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     if (from == CENI_SLOT_OPENING) pool->opening--;
     ceni_idle_unlist_locked(slot);
     ceni_place_leaves_locked(pool);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     ceni_place_end(pool, index, why);
-    /* inline, it may want the place */
+    /* last: an inline job may take the place */
     if (giving && !ceni_planted(failed_give_is_not_told)) ceni_future_complete(giving);
     return true;
 }
 
-/* It is idle and no longer opening in one step: were it counted a moment longer, whoever closes it could count the
- * place as left before; a moment less, another would be opened for the same waiter. The caller is one who keeps the
- * pool: a call of the program that is no give, or a hand. */
+/* The slot becomes idle and the count of openings goes down in one step. If the count went down later, a thread that
+ * closes the object could count the place as left before that; if earlier, another object would be opened for the
+ * same waiter. The caller keeps the pool alive: it is a call of the program other than a give, or it has a hand. */
 void ceni_place_publish_opened(cen_pool *pool, uint32_t index, uint64_t generation)
 {
-    ceni_followup call = {.more = false};
-    ceni_waiters_lock(pool->line);
+    ceni_followup followup = {.more = false};
+    ceni_waiters_lock(pool->waiters);
     bool published = ceni_idle_publish_locked(pool, index, generation, CENI_SLOT_OPENING);
-    if (published) ceni_place_opened_locked(pool, &call);
-    ceni_waiters_unlock(pool->line);
-    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
-    if (published) ceni_idle_heed(pool->line, pool->id, index, generation);
-    else ceni_place_end_from(pool, index, generation, CENI_SLOT_OPENING, "the pool was reloaded while it was opened");
+    if (published) ceni_place_opened_locked(pool, &followup);
+    ceni_waiters_unlock(pool->waiters);
+    ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
+    if (published) ceni_idle_heed(pool->waiters, pool->id, index, generation);
+    else ceni_place_end_from(pool, index, generation, CENI_SLOT_OPENING, "pool reloaded during the opening");
 }
 
 bool ceni_place_return(cen_pool *pool, uint32_t index, uint64_t generation, ceni_slot_state from)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
-    bool told = from == CENI_SLOT_RESETTING ||
-                from == CENI_SLOT_TESTING; /* then it is the caller's, and until it is another's */
+    bool told = from == CENI_SLOT_RESETTING || from == CENI_SLOT_TESTING; /* owned until it is idle */
     cen_future *giving = told ? ceni_giving_claim(slot, generation) : NULL;
     bool over = ceni_idle_offer(pool, index, generation, from) ||
-                ceni_place_end_from(pool, index, generation, from, "it is to be made anew");
+                ceni_place_end_from(pool, index, generation, from,
+                                    "due for replacement (max lifetime, reload or late health check)");
     if (giving) ceni_giving_succeed(giving);
     return over;
 }
 
 void ceni_pool_release_memory(cen_pool *pool)
 {
-    ceni_head_end(pool); /* first: whoever gives from now on touches no slot */
+    ceni_head_end(pool); /* first: a late give from now on touches no slot */
     ceni_pool_events_end(pool);
-    ceni_patience_end(pool);
+    ceni_pending_deadline_end(pool);
     ceni_orphans_forget(pool);
     ceni_times_free(pool->times, pool->allocator);
     ceni_renew_forget(pool);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a pool is made of. */
+/* The structs of a pool, grouped by who may touch which field. */
 #ifndef CENI_POOL_POOL_H
 #define CENI_POOL_POOL_H
 
@@ -16,30 +16,30 @@
 #include "record/directory.h"
 #include "runtime/runtime.h"
 
-/* Slots that were made together, in one piece of memory with this. They never move. */
-/* What chunks have beside their slots: room for backtraces (options.backtraces), for identities (the driver's identify). */
+/* The optional parts of chunks: room for backtraces (options.backtraces) and for identities (the driver's identify). */
 typedef struct ceni_chunk_extras {
     bool traces, identities;
 } ceni_chunk_extras;
 
+/* Slots that were allocated together, in one block with this struct. They never move. */
 typedef struct ceni_chunk {
     /* fixed before it is published */
     uint32_t first, count; /* indexes */
     ceni_slot *slots;
-    ceni_map listed;       /* any thread: slots worth a look */
+    ceni_map listed;       /* any thread: slots that a search should check */
     ceni_map vacant;       /* under the lock: slots that are EMPTY */
     ceni_map filled;       /* changed under the lock, read by any thread: slots that are not EMPTY (visit.c) */
-    uint64_t *seen;        /* under the looking lock: words of the first of two readings */
+    uint64_t *seen;        /* under the lock `looking`: words of the first of two readings */
     uint64_t *seen_filled; /* likewise: level 0 of `filled` between the two */
-    /* under the lock: blocks of slots with one that was not EMPTY since the block was given back; bits */
+    /* under the lock: one bit per block of slots: a slot of it was in use since the block was given back */
     uint64_t *used;
     uint64_t floor;           /* under the lock: the generation before the first lease of a slot whose word is 0 */
-    _Atomic uint64_t *traces; /* CENI_TRACE_ROOM for each slot, by its holder; NULL: the pool notes none */
+    _Atomic uint64_t *traces; /* CENI_TRACE_ROOM words for each slot, written by its holder; NULL: no backtraces */
     _Atomic uint64_t
-        *identities; /* of objects, by the driver; written by a slot's only holder, read by any thread; NULL: none */
-    struct ceni_chunk *former; /* of those that forks have left behind: the next */
+        *identities; /* of objects, from the driver; written by a slot's owner, read by any thread; NULL: none */
+    struct ceni_chunk *former; /* the next of the chunks from before a fork */
     size_t bytes, align;
-    bool gives_back; /* pages of it may be given back: they are from the process-wide allocator */
+    bool gives_back; /* its pages may be given back: they are from the process-wide allocator */
 } ceni_chunk;
 
 #ifdef CENI_WATCHED
@@ -49,32 +49,32 @@ enum { CENI_BLOCK = 512 }; /* slots whose memory is given back together: 64 KiB 
 #endif
 
 enum {
-    CENI_CHUNKS = 32, /* each beyond the first at least half as large as all before it */
+    CENI_CHUNKS = 32, /* each beyond the first is at least half as large as all before it */
     CENI_POOL_NAME = 32,
-    CENI_TRACE_ROOM = CEN_BACKTRACE_MAX + 1, /* the generation it belongs to, and the addresses */
+    CENI_TRACE_ROOM = CEN_BACKTRACE_MAX + 1, /* the generation of the lease, and the addresses */
     CENI_LEFT_SITES = 64,
-    CENI_REAPINGS = 4,    /* with different times that overlap; of more the longest time counts */
-    CENI_USE_STRIPES = 4, /* so that threads rarely write to the same lines for the leases that are timed */
+    CENI_REAPINGS = 4,    /* overlapping reaps of different idle times; if there are more, the longest time counts */
+    CENI_USE_STRIPES = 4, /* so that threads that time leases rarely write to the same cache lines */
 };
 
-/* Numbers that change only under the lock, and so agree with one another. */
+/* Counters that change only under the lock, and so agree with one another. */
 typedef struct ceni_pool_tally {
     uint64_t opened, open_failed, adopted, closed, discarded;
     uint64_t waited, served, timed_out, sent_away, failed, shed, cancelled;
-    uint64_t closed_before; /* of those closed: before the pool was, or because they were idle then */
+    uint64_t closed_before; /* of `closed`: objects closed before the pool was closed, or because they were idle then */
     uint64_t refused, refused_late, refused_breaker, tested, test_failed, reset, reset_failed, leaked, reclaimed,
         expired;
     uint64_t stale_gives;
     uint64_t orphaned;
 } ceni_pool_tally;
 
-/* What is left of a cen_pool_reap: until then whatever has been idle for so long is closed. */
+/* The rest of a cen_pool_reap: until `until`, objects that have been idle for `idle_ns` are closed. */
 typedef struct ceni_reaping {
     int64_t idle_ns; /* 0: none */
     int64_t until;
 } ceni_reaping;
 
-/* What helpers do for a pool whose driver blocks. */
+/* The driver calls that helpers make for a pool whose driver blocks. */
 typedef enum ceni_chore {
     CENI_CHORE_OPEN,
     CENI_CHORE_RESET,
@@ -85,234 +85,235 @@ typedef enum ceni_chore {
 
 /* What an opening changed. */
 typedef struct ceni_opening_events {
-    bool overdue; /* it goes on, and takes too long */
+    bool overdue; /* it still runs, and takes too long */
     bool breaker_opened, breaker_closed;
     uint32_t failures; /* in a row */
 } ceni_opening_events;
 
-/* How a call of the driver's ended, which may have gone on after its function returned. */
+/* The outcome of a driver call, which may have completed after its function returned. */
 typedef struct ceni_call_outcome {
     cen_status status;
-    void *object;          /* what was opened */
-    const cen_error *said; /* what else the driver said */
-    bool unwanted;         /* nobody wants the object: it came too late */
-    bool for_minimum;      /* it was opened though nobody waited for it */
-    int64_t began;         /* an opening, on the pool's clock; 0: its slot says when */
+    void *object;          /* the opened object */
+    const cen_error *said; /* the driver's error */
+    bool unwanted;         /* the object came too late, or its call was cancelled */
+    bool for_minimum;      /* it was opened for min_idle or a try, not for a waiter */
+    int64_t began;         /* when the opening began, on the pool's clock; 0: the slot has it */
 } ceni_call_outcome;
 
 enum { CENI_CHECK_SAID = 200 };
 
-/* The tests of objects that a take has found, and that these failed; and one that went on at the take's deadline. */
+/* The tests of objects that a take has found: those that failed, and one that still ran when the take left. */
 typedef struct ceni_checks {
     uint32_t failed;
-    bool goes_on;               /* the last one */
-    uint32_t index;             /* the object of the last */
-    int64_t last_ns, spent_ns;  /* how long the last took, and all that failed */
-    char said[CENI_CHECK_SAID]; /* what the driver said of the last that failed */
+    bool goes_on;               /* the last test still runs */
+    uint32_t index;             /* the object of the last test */
+    int64_t last_ns, spent_ns;  /* duration of the last test, and of all that failed */
+    char said[CENI_CHECK_SAID]; /* the driver's words for the last failure */
 } ceni_checks;
 
-/* How quickly those in line are served, on the pool's clock. */
+/* How quickly the waiters are served, on the pool's clock. */
 typedef struct ceni_pace {
-    int64_t from;    /* of whoever waits: when the last was served, or the first came */
-    int64_t between; /* two servings while somebody waits, on average, the latest counting most; 0: not known yet */
+    int64_t from;    /* when the last waiter was served, or the first one of a new queue joined */
+    int64_t between; /* moving average of the time between two servings while there are waiters; 0: not known yet */
 } ceni_pace;
 
-/* How long things took, of all of them or of some. */
+/* Histograms of durations, of all events or of a sample. */
 typedef struct ceni_times {
-    /* any thread: leases, one in CENI_SAMPLED_ONE_IN, or all with exact_times; one stripe is its own ... */
+    /* any thread: leases, one in CENI_SAMPLED_ONE_IN, or all with exact_times; it contains one stripe ... */
     ceni_compact use;
-    ceni_compact_stripe use_stripes[CENI_USE_STRIPES - 1]; /* ... and these are the others; each thread writes to one */
+    ceni_compact_stripe use_stripes[CENI_USE_STRIPES - 1]; /* ... these are the others; each thread writes to one */
     ceni_stock use_stock;
-    ceni_compact wait;   /* under the pool's lock: takes that had to wait, however that ended */
+    ceni_compact wait;   /* under the pool's lock: takes that had to wait, with any outcome */
     ceni_compact create; /* likewise: openings that succeeded */
-    ceni_stock stock;    /* likewise, of these two */
-    uint64_t instant;    /* likewise: takes that did not wait, the most that anybody was told */
+    ceni_stock stock;    /* likewise: lines for these two */
+    uint64_t instant;    /* likewise: takes that did not wait; the largest number reported so far */
 } ceni_times;
 
-/* Why a take got nothing, in words (reason.c). */
+/* The reason why a take failed, in words (reason.c). */
 typedef struct ceni_kept_reason {
     int64_t made_at;                /* on the pool's clock */
-    int64_t suspect_ns;             /* a leak is suspected if a take has waited for less ... */
-    bool suspects;                  /* ... and so it was for the one that it was made for */
-    uint64_t sole;                  /* the holder who holds all that was met; 0: there is no such one */
+    int64_t suspect_ns;             /* a leak is suspected if a take has waited for less than this ... */
+    bool suspects;                  /* ... which was so for the take that made the reason */
+    uint64_t sole;                  /* the holder of all leases that were met; 0: there are several */
     int code;                       /* of the cen_error ... */
     cen_cause cause;                /* ... likewise */
-    char text[CEN_ERROR_TEXT_SIZE]; /* what follows the outcome */
+    char text[CEN_ERROR_TEXT_SIZE]; /* the part after the outcome */
 } ceni_kept_reason;
 
-/* A round of the housekeeper, done in pieces (keeper.c). */
+/* A round of the housekeeper, which runs in pieces (keeper.c). */
 typedef struct ceni_tour {
     int64_t now; /* when it began */
     cen_pool_options limits;
     enum { CENI_TOUR_OVER, CENI_TOUR_COUNTS, CENI_TOUR_TENDS, CENI_TOUR_OPENS } part;
-    uint32_t at;      /* slots below are still to be looked at, or so many objects are to be opened */
-    uint32_t spent;   /* of what one piece may cost */
-    uint32_t idle;    /* when it began, less those closed since */
-    uint32_t soon;    /* being tested or reset when it began, or taken to be tested since */
-    uint32_t testing; /* when it began, or since: those above are met before those below */
+    uint32_t at;      /* slots below this index are left, or the number of objects left to open */
+    uint32_t spent;   /* cost of the running piece so far */
+    uint32_t idle;    /* idle objects when it began, less those closed since */
+    uint32_t soon;    /* being tested or reset when it began, or put to the test since */
+    uint32_t testing; /* being tested when it began, or put to the test since */
     bool tests_left;
-    bool shaken; /* nothing that is idle is trusted */
+    bool shaken; /* no idle object is trusted */
     bool calm;
-    bool reaps; /* something is in `reaping` */
+    bool reaps; /* `reaping` is not empty */
     int64_t next_overdue;
-    int64_t next_end; /* of those that were met: when the first is too old */
+    int64_t next_end; /* of the slots visited: when the first object is too old */
     ceni_reaping reaping[CENI_REAPINGS];
 } ceni_tour;
 
-/* Who listens to a pool, and what it is still to be told. */
+/* The pool's listener, and the events that are still to be delivered. */
 typedef struct ceni_pool_listener ceni_pool_listener;
 
 struct cen_pool {
     /* fixed before start; the quick path reads these */
     uint64_t id;            /* never used again by another pool of this process */
-    _Atomic uint64_t epoch; /* of the process that made it, or made it anew: then written last of all */
-    ceni_waiters *line;
-    ceni_slot *base;              /* the slots of the first chunk; NULL when the pool is gone */
-    _Atomic uint32_t quick_give;  /* so many of them have the quick path: all, or none; a setting ... */
-    _Atomic uint32_t quick_take;  /* ... for each, this one in bytes */
-    _Atomic uint32_t quick_check; /* and of a give that asks the driver first; at most one of the two is not none */
-    uint32_t mark;                /* the low half of id, never 0: names the pool where a guess will do */
+    _Atomic uint64_t epoch; /* of the process that made it, or renewed it (then it is written last) */
+    ceni_waiters *waiters;
+    ceni_slot *base;              /* the slots of the first chunk; NULL after the pool was released */
+    _Atomic uint32_t quick_give;  /* how many of them have the quick path of a give: all, or none; a setting ... */
+    _Atomic uint32_t quick_take;  /* ... of a take; in bytes ... */
+    _Atomic uint32_t quick_check; /* ... of a give with a driver's check; 0 if quick_give is not 0, and vice versa */
+    uint32_t mark;                /* the low half of id, never 0: identifies the pool in hints */
     _Atomic uint32_t hint_at;     /* fixed: where a thread's hint for this pool is */
     uint64_t first_note;          /* of its first slot: ceni_note(mark, 0) */
-    /* the struct's own, which outlive the pool (heads.c); all above and these are read by a give that comes too late */
+    /* the struct's own fields, which outlive the pool (heads.c); a late give reads these and all above */
     _Atomic uint64_t first_generation; /* of its slots; leases of former pools have no greater one */
-    _Atomic bool lent;                 /* to a pool */
+    _Atomic bool lent;                 /* the struct is in use by a pool */
     /* fixed before start, or before the epoch was written */
-    uint32_t base_count; /* slots of the first chunk: in a pool that never grew, all */
+    uint32_t base_count; /* slots of the first chunk; all, in a pool that never grew */
     ceni_chunk_extras extras;
     cen_runtime *asked; /* options.runtime */
     cen_fork_policy on_fork;
-    bool renews;            /* the child of a fork makes it anew */
-    bool helped;            /* the driver blocks, or is done later: helpers open, reset, test and close, or begin to */
-    cen_driver driver;      /* its argument is what the driver prepared for this pool, if it does */
-    void *described;        /* the argument that the program gave */
-    cen_driver_calls calls; /* the driver's, those it does not know zero; all zero without one */
+    bool renews;            /* the child of a fork renews it */
+    bool helped;            /* the driver blocks, or completes later: helpers make or start its calls */
+    cen_driver driver;      /* its argument is what the driver's prepare made for this pool, if it has prepare */
+    void *described;        /* the argument that the program passed */
+    cen_driver_calls calls; /* the driver's calls; fields it does not know are zero; all zero without a driver */
     const cen_allocator *allocator;
     char name[CENI_POOL_NAME];
     ceni_directory_entry entry;
-    ceni_directory_entry freed_entry; /* while something of the freed pool is out */
-    ceni_times *times;                /* how long things took; in memory of its own */
-    ceni_chunk *former;               /* slots of before a fork: kept, so that their leases are told from others */
-    /* The options as a forked child finds them: one copy is whole whenever a fork comes. Written under the lock. */
+    ceni_directory_entry freed_entry; /* used while objects of the freed pool are still lent */
+    ceni_times *times;                /* histograms of durations; allocated separately */
+    ceni_chunk *former;               /* slots from before a fork: kept, so that their leases are recognised */
+    /* The options for a forked child: one copy is complete at every moment. Written under the lock. */
     cen_pool_options kept[2];
-    _Atomic uint32_t kept_at; /* which copy is whole; changed when the other one is, too */
-    _Atomic uint64_t renewer; /* the epoch of the process one of whose threads makes it anew; 0: none */
+    _Atomic uint32_t kept_at; /* which copy is complete; changed after the other copy was written */
+    _Atomic uint64_t renewer; /* the epoch of the process that renews it at the moment; 0: none */
     ceni_eventcount renewals; /* changes of the epoch and of renewer */
-    /* any thread reads; written under the lock; all from here on is made anew after a fork */
+    /* any thread reads; written under the lock; all from here on is initialised again after a fork */
     _Alignas(CENI_CACHE_LINE) _Atomic uint32_t chunk_count;
     ceni_chunk *chunks[CENI_CHUNKS];
     _Atomic uint32_t max;
     _Atomic uint32_t openable;      /* objects that a take may make now, on its own thread */
-    _Atomic(cen_runtime *) runtime; /* NULL: nothing needs one yet; written once */
-    /* settings that are read off the lock, each by itself */
+    _Atomic(cen_runtime *) runtime; /* NULL: not needed yet; written once */
+    /* settings that are read without the lock, each on its own */
     _Atomic bool exact_order; /* LIFO or FIFO: idle slots are in `idle` */
     _Atomic bool exact_times;
     _Atomic bool trace_takes;
-    _Atomic bool strict;  /* nobody is overtaken */
-    _Atomic bool by_line; /* that, or the pool is paused: nothing is taken past the line */
+    _Atomic bool strict;  /* no barging */
+    _Atomic bool by_line; /* strict, or the pool is paused: objects go to waiters only */
     _Atomic int64_t max_barging_ns;
     _Atomic int64_t default_deadline; /* a cen_deadline */
     _Atomic int64_t max_uses;
     _Atomic bool fails_self_wait;
     _Atomic uint32_t places;                 /* slots in all chunks */
-    _Atomic uint32_t reach;                  /* no slot from here on is in use */
-    _Atomic uint64_t given_back;             /* blocks of slots, ever */
-    _Atomic uint64_t shifts;                 /* places claimed and vacated, ever */
-    _Atomic(ceni_pool_listener *) listening; /* NULL: nobody ever listened */
+    _Atomic uint32_t reach;                  /* no slot from this index on is in use */
+    _Atomic uint64_t given_back;             /* blocks of slots whose memory was given back, in total */
+    _Atomic uint64_t shifts;                 /* places claimed and vacated, in total */
+    _Atomic(ceni_pool_listener *) listening; /* NULL: there was never a listener */
     /* under the lock */
     uint32_t live;    /* slots that are not EMPTY */
-    uint64_t rest;    /* with the generations of these: the leases there ever were; wraps round */
-    uint64_t highest; /* generation of a slot that was emptied; 0: none was */
-    uint32_t leaving; /* of these, on their way out: they make room, but not yet */
-    uint32_t revoked; /* of these, taken away from their holders and not back */
-    uint32_t opening; /* of these, OPENING */
-    uint32_t overdue; /* of these, for so long that another may be tried beside them */
+    uint64_t rest;    /* plus the generations of these: the number of all leases; wraps around */
+    uint64_t highest; /* the highest generation of a slot that was emptied; 0: none was */
+    uint32_t leaving; /* of `live`, on their way out: they will make room */
+    uint32_t revoked; /* of `live`, revoked and not given back */
+    uint32_t opening; /* of `live`, OPENING */
+    uint32_t overdue; /* of `opening`, for so long that another may be tried beside them */
     uint32_t opening_for_pending;
-    bool closed; /* as the line says too, whom a forked child cannot ask */
-    bool freed;  /* the last that goes gives the memory back */
-    bool rests;  /* it is closed and empty, and its runtime knows: nothing will be asked of that */
+    bool closed; /* as CENI_CTL_CLOSED; for a forked child, which cannot read the wait queue */
+    bool freed;  /* the last object or hand frees the memory */
+    bool rests;  /* it is closed and empty, and has told its runtime that it needs nothing more */
     bool paused;
-    cen_pool_options options; /* as they are now, defaults filled in */
+    cen_pool_options options; /* the current ones, with defaults filled in */
     ceni_gate gate;
-    /* slots that wait for a helper (queues.c); none to be opened: those are claimed later */
+    /* slots that wait for a helper (queues.c). Places for openings are not queued: helpers claim them. */
     ceni_list chores[CENI_CHORES];
-    uint32_t first_test, last_test; /* the queue of tests, which is not one of these; CENI_NO_INDEX: it is empty */
-    uint32_t waiting[CENI_CHORES];  /* how many there are */
-    /* such calls of the driver that go on, on helpers or after these have left them */
+    uint32_t first_test, last_test; /* the queue of tests, which is not one of these lists; CENI_NO_INDEX: empty */
+    uint32_t waiting[CENI_CHORES];  /* the lengths of the queues */
+    /* driver calls of each kind that are running, on helpers or, with a driver that completes later, elsewhere */
     uint32_t busy[CENI_CHORES];
-    uint32_t hired;               /* errands posted that have not begun: of the pool's usual one ... */
-    uint32_t hired_closers;       /* ... and of that for closings */
-    uint32_t working;             /* errands that have begun and not ended ... */
-    uint32_t closers;             /* ... of these, that only close */
+    uint32_t hired;               /* errands that are posted and have not begun: the pool's usual one ... */
+    uint32_t hired_closers;       /* ... and the one for closes */
+    uint32_t working;             /* errands that are running ... */
+    uint32_t closers;             /* ... of these, those that only close */
     uint32_t rings;               /* alarms that are set, or whose call has not ended */
-    uint32_t top_up;              /* objects to be opened though nobody waits for them ... */
-    uint32_t opening_for_minimum; /* ... and openings of such that are under way */
-    uint32_t testing_for_waiters; /* slots that are tested because somebody waits, and not for too long */
-    uint32_t awaited_tests;       /* tests that takes began, and that have not ended (checkup.c) ... */
-    ceni_list checkups;           /* ... and the takes that sleep until then */
-    uint32_t tests_given_up;      /* tests that were cancelled and are not done yet */
-    ceni_list orphans;            /* objects that were cut off, until their late gives (orphans.c) ... */
-    ceni_list parting;            /* ... and those whose close is done later */
-    uint32_t hands; /* errands posted or running, alarms set or ringing, calls to be done later: the memory stays */
-    _Atomic int64_t alarm_at; /* when the keeper is to come; also read by whoever sets the alarm */
-    bool alarm_refused;       /* it was set and nobody was there to ring it: whoever plans next sets it again */
-    int64_t next_round;       /* when all slots are to be looked at again */
-    int64_t next_piece;       /* when the round that has begun goes on; CENI_FOREVER: none has */
-    uint64_t pieces;          /* of rounds that were not the last of theirs, ever */
+    bool wished;                  /* a take that could not wait wants an object opened for the next one */
+    uint32_t top_up;              /* objects to open for min_idle ... */
+    uint32_t opening_for_minimum; /* ... and running openings for min_idle or a wish */
+    uint32_t testing_for_waiters; /* slots being tested for waiters, and not overdue */
+    uint32_t awaited_tests;       /* running tests that takes began (checkup.c) ... */
+    ceni_list checkups;           /* ... and the takes that sleep until they end */
+    uint32_t tests_given_up;      /* tests that were cancelled and have not completed yet */
+    ceni_list orphans;            /* orphans, until their late gives (orphans.c) ... */
+    ceni_list parting;            /* ... and those whose close completes later */
+    uint32_t hands; /* references: errands posted or running, alarms set or ringing, calls that complete later */
+    _Atomic int64_t alarm_at; /* when the keeper comes; also read by the thread that sets the alarm */
+    bool alarm_refused;       /* no thread could be started for the alarm: the next plan sets it again */
+    int64_t next_round;       /* when the next round begins */
+    int64_t next_piece;       /* when the running round goes on; CENI_FOREVER: none is running */
+    uint64_t pieces;          /* pieces of rounds that were not the last of their round, in total */
     int64_t rounds_until;     /* a reload is spread until then: rounds go on ... */
-    int64_t rounds_period;    /* ... with this period at most */
+    int64_t rounds_period;    /* ... with at most this period */
     ceni_reaping reaping[CENI_REAPINGS];
-    int64_t next_overdue;          /* when the first call of the driver may have taken too long */
-    bool shaken;                   /* the next round marks all that is idle, however short a time it has been */
-    int64_t shaken_at;             /* when that was asked for last; 0: never */
-    bool tests_due;                /* more idle ones are to be tested than may be at a time */
-    cen_close_op *closing;         /* under way, and to be told; NULL: none */
-    int64_t closing_at;            /* its deadline */
-    struct ceni_patience *patient; /* deadlines of those who ask; NULL: nobody had one yet */
+    int64_t next_overdue;  /* when the first driver call may be overdue */
+    bool shaken;           /* the next round marks all idle objects, however short they have been idle */
+    int64_t shaken_at;     /* when that was requested last; 0: never */
+    bool tests_due;        /* more idle objects are due for a test than may be tested at a time */
+    cen_close_op *closing; /* the running asynchronous close; NULL: none */
+    int64_t closing_at;    /* its deadline */
+    struct ceni_pending_deadlines *pending_deadlines; /* deadlines of pending takes; NULL: none had one yet */
     ceni_alarm alarm;
-    ceni_tour tour; /* the alarm's call alone */
+    ceni_tour tour; /* the alarm's call only */
     ceni_errand errand;
-    ceni_errand closer; /* closes only: the runtime keeps a helper for such */
-    ceni_list idle;     /* exact orders: slots, the next to be lent first */
+    ceni_errand closer; /* only closes: the runtime reserves a helper for such errands */
+    ceni_list idle;     /* exact orders: slots, the next to lend first */
     bool reordered;     /* the order was changed since the pool was made */
     ceni_pool_tally tally;
     ceni_pace pace;
-    int64_t wait_told_at;                 /* when the last that waited was written into the events */
-    ceni_kept_reason reason;              /* the last that was made for a take that timed out ... */
-    uint64_t reasons;                     /* ... and how many were */
-    const char *left_by[CENI_LEFT_SITES]; /* call sites that left something open, and were told: left.c */
+    int64_t wait_told_at;                 /* when the last `waited` event was written */
+    ceni_kept_reason reason;              /* the last one made for a take that timed out ... */
+    uint64_t reasons;                     /* ... and how many were made */
+    const char *left_by[CENI_LEFT_SITES]; /* call sites that left something open and were reported: left.c */
     uint32_t left_sites;
     /* any thread, atomically */
-    _Atomic uint32_t in_driver;      /* errands of `working` that are in a call of the driver */
-    _Atomic uint32_t free_waits;     /* cen_pool_free waits for the others */
+    _Atomic uint32_t in_driver;      /* errands of `working` that are in a driver call */
+    _Atomic uint32_t free_waits;     /* cen_pool_free waits for the other errands */
     _Atomic uint32_t work_turns;     /* a futex word: one of them may have ended, or entered the driver */
-    _Atomic int64_t refusal_told_at; /* the same of one that was refused; 0: none was */
-    _Atomic uint64_t refusals;       /* takes that were since then */
-    _Atomic uint64_t missed;         /* takes that found nothing and did not wait, ever */
-    _Atomic int64_t timeout_told_at; /* the same of one whose deadline passed, or that was interrupted; 0: none */
-    /* all records of orphans there ever were; grows only, and goes with the pool */
+    _Atomic int64_t refusal_told_at; /* when the last `refused` event was written; 0: none was */
+    _Atomic uint64_t refusals;       /* takes refused since then */
+    _Atomic uint64_t missed;         /* takes that found nothing and did not wait, in total */
+    _Atomic int64_t timeout_told_at; /* when the last `timed_out` or `interrupted` event was written; 0: none was */
+    /* all records of orphans ever made; only grows, and is freed with the pool */
     _Atomic(struct ceni_orphan *) shelf;
-    _Atomic uint32_t orphan_count; /* at least as many as are in `orphans`; changed under the lock */
+    _Atomic uint32_t orphan_count; /* upper bound of the length of `orphans`; changed under the lock */
     _Atomic bool orphan_printed;   /* the first orphan was printed to stderr */
-    _Atomic bool stale_printed;    /* the first double give was */
-    ceni_mutex looking;            /* one cen_pool_stats_get at a time; nobody else waits for it */
+    _Atomic bool stale_printed;    /* the first double give was printed to stderr */
+    ceni_mutex looking;            /* admits one cen_pool_stats_get at a time; no other call waits for it */
 };
 
-/* Whether a lease of that generation was one of a pool that had the struct before, or has it no more. */
+/* Return true if a lease of that generation belongs to a pool that used this struct before, or that has ended. */
 static inline bool ceni_pool_is_newer(cen_pool *pool, uint64_t generation)
 {
     return ceni_word_generation(ceni_word(generation, 0)) <= ceni_setting(&pool->first_generation);
 }
 
-/* What a take has got hold of. */
+/* A slot or a place that a take has found or was granted. */
 typedef struct ceni_grant {
     ceni_slot *slot;
     uint64_t generation;
     uint32_t index;
-    bool stale; /* it was idle for long: to be tested before it is lent */
+    bool stale; /* it was idle for long, and must be tested before it is lent */
 } ceni_grant;
 
-/* NULL if nothing needed one yet. One that comes later has the same clock. */
+/* The pool's runtime; NULL if none was needed yet. A runtime that is joined later has the same clock. */
 static inline cen_runtime *ceni_pool_runtime(const cen_pool *pool)
 {
     return ceni_setting(&((cen_pool *)(uintptr_t)pool)->runtime);
@@ -328,7 +329,7 @@ static inline bool ceni_pool_has(const _Atomic bool *setting)
     return ceni_setting((_Atomic bool *)(uintptr_t)setting);
 }
 
-/* What a driver has, in either form. */
+/* Whether the driver has open or test, in the blocking or the asynchronous form. */
 static inline bool ceni_pool_opens(const cen_pool *pool)
 {
     return pool->calls.open || pool->calls.open_async;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queues of slots that wait for a helper to reset, test or close them. The one
- * that has waited longest comes first.
+ * Queues of slots that wait for a helper to reset, test or close them, FIFO.
  *
- * Resets and closes are linked by the slot's link: a slot that is RESETTING or
- * CLOSING is in no other list. A slot that is TESTING keeps its place in the list
- * of an exact order (idle.c), which has the link. So the notes of each slot in the
- * queue of tests have the index of the next.
+ * The queues of resets and closes use the slot's link: a slot that is RESETTING or CLOSING is in no other list. A
+ * slot that is TESTING keeps its place in the list of an exact order (idle.c), which uses the link. So in the queue
+ * of tests the notes of each slot have the index of the next one.
  *
  * Tested by tests/unit/pool/tested_order_test.c.
  */
@@ -18,7 +16,7 @@ void ceni_queues_init(cen_pool *pool)
     pool->first_test = pool->last_test = CENI_NO_INDEX;
 }
 
-/* All else in its notes is of the lease or the call before. */
+/* Keep only the flags for waiting takes; everything else in the notes is of an earlier lease or call. */
 static void keep_those_who_wait_locked(ceni_slot *slot)
 {
     slot->notes = (ceni_slot_notes){.is_wanted = slot->notes.is_wanted, .is_awaited = slot->notes.is_awaited};
@@ -51,7 +49,7 @@ void ceni_queues_add_locked(cen_pool *pool, ceni_chore chore, ceni_slot *slot)
         add_test_locked(pool, slot);
         return;
     }
-    ceni_idle_unlist_locked(slot); /* left over from another order */
+    ceni_idle_unlist_locked(slot); /* it may still be in the list after a change of the order */
     ceni_list_push_back(&pool->chores[chore], &slot->link);
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The quick path of a take, for those who wait and those who ask: the slot that
- * this thread had last, by one compare and swap.
+ * The quick path of a take, blocking or asynchronous: one compare-and-swap on the slot that this thread had last.
  *
  * Order table
  * [Q1] take | load of ctl     | relaxed | - | nothing: whether the pool is closed, or takes must queue; carries nothing | -
  * [Q2] take | cas of the word | seq_cst | T3 in take.c, I4 in idle.c | the object's bytes, from the last holder | it reads old bytes
- * [Q3] note | stores of where, note | release | the loads in look.c | that they belong to the generation | a list of holders blames the last one
+ * [Q3] note | stores of where, note | release | the loads in look.c | that they belong to the generation | a list of holders shows the previous holder
  */
 #ifndef CENI_POOL_QUICK_H
 #define CENI_POOL_QUICK_H
@@ -29,10 +28,10 @@ static inline void ceni_lease_fill(cen_pool *pool, ceni_slot *slot, uint64_t gen
     out->slot = slot;
 }
 
-/* The slot this thread had last, if it is idle. Calls nothing, so that it needs
- * no stack, and guesses the slot's word, so that it need not wait for it: if
- * nobody else had the slot since, its generation is that of the last lease. `detached`: 0, or CENI_HOLDER_DETACHED.
- * `sampled`: takes only leases whose time is taken, else only others; a constant, or it costs something. */
+/* Take the slot that this thread had last, if it is idle. It calls nothing, so that it needs no stack frame. It
+ * guesses the slot's word, so that it need not wait for a load: if no other thread has had the slot since, its
+ * generation is that of the last lease. `detached`: 0, or CENI_HOLDER_DETACHED. `sampled`: take only timed leases,
+ * otherwise only untimed ones; a constant, so that it costs nothing. */
 __attribute__((always_inline)) static inline bool ceni_take_hinted(cen_pool *pool, uint64_t detached, bool sampled,
                                                                    cen_lease *out, const char *where)
 {
@@ -44,13 +43,13 @@ __attribute__((always_inline)) static inline bool ceni_take_hinted(cen_pool *poo
     if (offset >= ceni_setting(&pool->quick_take)) return false;
     if (own->current.note <= CENI_HOLDER_NO_NUMBER) return false;
     if (__builtin_expect(ceni_word_next_is_sampled(last), 0) != sampled) return false;
-    if (ceni_load_relaxed(&pool->line->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST))
+    if (ceni_load_relaxed(&pool->waiters->ctl) & (CENI_CTL_CLOSED | CENI_CTL_FIRST))
         return false; /* [Q1] carries nothing */
     ceni_slot *slot = (ceni_slot *)(void *)((char *)pool->base + offset);
     uint64_t idle = last - (CENI_SLOT_HELD - CENI_SLOT_IDLE),
              held = last + ceni_word(!ceni_planted(generation_stays), 0);
     if (!ceni_cas_seq_cst(&slot->word, &idle, held)) return false; /* [Q2] */
-    at = ceni_setting(&pool->hint_at);                             /* again: what is kept across the swap costs more */
+    at = ceni_setting(&pool->hint_at);                             /* again: keeping it across the CAS costs more */
     own->hints[at + 1] = held;
     uint64_t begun = ceni_word_generation(held);
     if (!detached && !ceni_planted(balance_forgets_a_take)) ceni_held_counts(own);
@@ -66,7 +65,7 @@ __attribute__((always_inline)) static inline bool ceni_take_quickly(cen_pool *po
     return ceni_take_hinted(pool, detached, false, out, where);
 }
 
-/* The same for a lease whose time is taken: what the quick path has left to others. */
+/* The same for a timed lease, which the quick path does not take. */
 static inline bool ceni_take_sampled(cen_pool *pool, uint64_t detached, cen_lease *out, const char *where)
 {
     return ceni_take_hinted(pool, detached, true, out, where);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another max while the pool is in use. Slots never move and never go: a larger
- * max may need a new chunk, a smaller one lets fewer slots be filled, and the
- * memory of those beyond is given back as they become empty (shrink.c).
+ * Changing max while the pool is in use. Slots never move. A larger max may need a new chunk. With a smaller max
+ * fewer slots are used, and the memory of those beyond is given back as they become EMPTY (shrink.c).
  */
 #include "base/error.h"
 #include "base/plant.h"
@@ -15,7 +14,7 @@ enum { LEAST_CHUNK = 2 };
 enum { LEAST_CHUNK = 64 };
 #endif
 
-/* Chunks grow with the pool, so that few are enough for the largest. */
+/* Chunks grow with the pool, so that CENI_CHUNKS are enough for the largest pool. */
 static uint32_t chunk_size(uint32_t places, uint32_t max)
 {
     uint32_t count = max - places;
@@ -25,20 +24,20 @@ static uint32_t chunk_size(uint32_t places, uint32_t max)
 }
 
 static void set_max_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t max, const cen_pool_options *o,
-                           ceni_followup *call)
+                           ceni_followup *followup)
 {
     if (chunk) ceni_chunk_publish_locked(pool, chunk);
     ceni_store_relaxed(&pool->max, max); /* read under the lock, or as a setting; carries nothing */
     ceni_places_counted_locked(pool);
-    ceni_waiters_pace(pool->line, ceni_setting(&pool->max_barging_ns), max);
+    ceni_waiters_pace(pool->waiters, ceni_setting(&pool->max_barging_ns), max);
     pool->options.max = max;
     if (o) ceni_settings_take_locked(pool, o);
     ceni_settings_keep_locked(pool);
-    if (!ceni_planted(resize_tells_nobody)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, call);
+    if (!ceni_planted(resize_tells_nobody)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, followup);
 }
 
-/* FULL if another resize came first. The chunk for what is lacking is made with
- * no lock held, because the allocator is called. */
+/* Returns FULL if another resize was faster. The chunk for the missing slots is allocated with no lock held, because
+ * the allocator may be the program's. */
 static cen_status set_max(cen_pool *pool, uint32_t max, const cen_pool_options *o)
 {
     uint32_t places = ceni_place_count(pool);
@@ -46,34 +45,34 @@ static cen_status set_max(cen_pool *pool, uint32_t max, const cen_pool_options *
     ceni_chunk *chunk =
         places < max ? ceni_chunk_make(pool->allocator, places, chunk_size(places, max), pool->extras, first) : NULL;
     if (places < max && !chunk) return CEN_NO_MEMORY;
-    ceni_followup call = {.more = false};
+    ceni_followup followup = {.more = false};
     cen_status status = CEN_OK;
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     /* under this lock; carries nothing */
-    if (ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED) status = CEN_CLOSED;
+    if (ceni_load_relaxed(&pool->waiters->ctl) & CENI_CTL_CLOSED) status = CEN_CLOSED;
     else if (ceni_load_relaxed(&pool->places) != places) status = CEN_FULL; /* likewise; carries nothing */
-    else set_max_locked(pool, chunk, max, o, &call);
-    ceni_waiters_unlock(pool->line);
+    else set_max_locked(pool, chunk, max, o, &followup);
+    ceni_waiters_unlock(pool->waiters);
     if (status != CEN_OK && chunk) ceni_chunk_free(chunk, pool->allocator);
-    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
+    ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
     return status;
 }
 
 static bool has_surplus_locked(const cen_pool *pool)
 {
-    return ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_SURPLUS; /* written under this lock; carries nothing */
+    return ceni_load_relaxed(&pool->waiters->ctl) & CENI_CTL_SURPLUS; /* written under this lock; carries nothing */
 }
 
-/* Closes idle objects, the highest first, while there are too many. */
+/* Close idle objects, the highest index first, while there are too many objects. */
 static void close_surplus(cen_pool *pool)
 {
     for (uint32_t index = ceni_place_reach(pool); index-- > 0;) {
-        ceni_waiters_lock(pool->line);
+        ceni_waiters_lock(pool->waiters);
         bool surplus = has_surplus_locked(pool);
         bool ours = surplus && ceni_idle_withdraw_locked(pool, index, ceni_word_generation(ceni_word_at(pool, index)));
-        ceni_waiters_unlock(pool->line);
+        ceni_waiters_unlock(pool->waiters);
         if (!surplus) return;
-        if (ours) ceni_place_end(pool, index, "max is smaller now");
+        if (ours) ceni_place_end(pool, index, "max was reduced");
     }
 }
 
@@ -85,7 +84,7 @@ cen_status ceni_pool_resize(cen_pool *pool, uint32_t max, const cen_pool_options
     } while (status == CEN_FULL);
     if (status == CEN_CLOSED) return ceni_pool_refuse_closed(pool->name, error);
     if (status == CEN_NO_MEMORY)
-        return ceni_error_set(error, CEN_NO_MEMORY, 0, "pool \"%s\": no memory for %u objects", pool->name, max);
+        return ceni_error_set(error, CEN_NO_MEMORY, 0, "pool \"%s\": out of memory (max = %u)", pool->name, max);
     close_surplus(pool);
     ceni_shrink(pool);
     return CEN_OK;

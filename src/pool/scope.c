@@ -1,42 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scopes: one object for all that a holder does in a pool at a time.
+ * Scopes: nested takes of one holder share one object of the pool.
  *
- * The slot counts the scopes of its holder. A holder finds the slot that it
- * has entered by a note of its own; a note is a pool's number and an index,
- * so one that is out of date, because the lease was given by hand or a longjmp
- * passed the scope by, does no harm: the slot's word, its holder and the
- * generation of its scopes are asked before it is believed.
+ * The slot counts the scopes of its holder. A holder finds the slot that it has entered by a note: the pool's mark
+ * and an index. A note may be out of date, because the lease was given directly or a longjmp skipped the leave. That
+ * does no harm: the slot's word, its holder and the generation of its scopes are checked before the note is used.
  *
- * A thread has several notes. A task has one, which goes with it from thread to
- * thread and says also how many of its scopes have none:
+ * A thread has several notes. A task has one, which moves with it from thread to thread and also has the number of
+ * its scopes without a note:
  *
  *     current.scope = mark of the pool (32 bits) | scopes beyond the notes (12) | index (20)
  *
- * A task that runs while another waits below it on the same stack is another
- * holder: it finds neither the notes nor the slots of that one, detached or not,
- * and takes an object of its own.
+ * A task that runs while another waits below it on the same stack is another holder. It finds neither the notes nor
+ * the slots of the other task, detached or not, and takes an object of its own.
  */
 #include "base/error.h"
 #include "pool/internal.h"
 #include "port/port.h"
 
-enum { BEYOND = 0 }; /* in a scope's reserved: it took the object, and found no room for a note */
+enum { BEYOND = 0 }; /* index in a scope's reserved: it took the object, and there was no room for a note */
 
 enum { INDEX_BITS = 20, BEYOND_BITS = 12 };
 #define ONE_BEYOND (UINT64_C(1) << INDEX_BITS)
-#define ALL_BEYOND (((UINT64_C(1) << BEYOND_BITS) - 1) << INDEX_BITS) /* so many, or more: searched from then on */
+#define ALL_BEYOND (((UINT64_C(1) << BEYOND_BITS) - 1) << INDEX_BITS) /* maximum: this many or more */
 
 _Static_assert(CEN_POOL_MAX <= 1 << INDEX_BITS, "an index has room beside the count");
 
-/* True if the slot's lease is the current holder's own, whether revoked or not. Its
- * scope fields may then be read: nobody else does. */
+/* Returns true if the slot's lease belongs to the current holder, revoked or not. Then its scope fields may be read:
+ * no other thread uses them. */
 static bool is_mine(ceni_slot *slot, uint64_t *word)
 {
-    *word = ceni_load_relaxed(&slot->word); /* if mine, then written by me, or by the closer; carries nothing */
+    *word = ceni_load_relaxed(&slot->word); /* if mine, written by this holder or the closer; carries nothing */
     ceni_slot_state state = ceni_word_state(*word);
     bool lent = state == CENI_SLOT_HELD || state == CENI_SLOT_REVOKING || state == CENI_SLOT_REVOKED;
-    uint64_t note = ceni_load_relaxed(&slot->note); /* if mine, then written by me; carries nothing */
+    uint64_t note = ceni_load_relaxed(&slot->note); /* if mine, written by this holder; carries nothing */
     uint64_t holder = ceni_slot_holder(note, ceni_word_generation(*word)) & ~CENI_HOLDER_DETACHED;
     return lent && holder && holder == ceni_holder_known();
 }
@@ -55,7 +52,7 @@ static uint32_t search_slots(cen_pool *pool)
     return CENI_NO_INDEX;
 }
 
-/* The place of the current holder's note number `i`, from 0; NULL: it has no more. */
+/* The current holder's note number `i`, from 0; NULL: it has no more. */
 static uint64_t *note_at(ceni_pool_own *own, int i)
 {
     if (i == 0) return &own->current.scope;
@@ -67,7 +64,7 @@ static bool is_of(uint64_t note, const cen_pool *pool)
     return note >> 32 == pool->mark;
 }
 
-/* What is noted there no more; how many are beyond stays. */
+/* Erase a note; the count of scopes beyond the notes stays. */
 static void erase(uint64_t *note)
 {
     *note &= ALL_BEYOND;
@@ -87,7 +84,7 @@ static uint32_t entered_slot(cen_pool *pool)
     return own->current.scope & ALL_BEYOND ? search_slots(pool) : CENI_NO_INDEX;
 }
 
-/* False if there was no room. */
+/* Returns false if there was no room. */
 static bool write_note(const cen_pool *pool, uint32_t index)
 {
     ceni_pool_own *own = ceni_pool_own_get();
@@ -101,7 +98,7 @@ static bool write_note(const cen_pool *pool, uint32_t index)
     return false;
 }
 
-/* False if there was no note: then it is one of those beyond. */
+/* Returns false if there was no note: then the scope is one of those beyond. */
 static bool forget(const cen_pool *pool, uint32_t index)
 {
     ceni_pool_own *own = ceni_pool_own_get();
@@ -114,7 +111,7 @@ static bool forget(const cen_pool *pool, uint32_t index)
     return false;
 }
 
-/* Once there were too many to be counted, it is not known when there are none. */
+/* Count one scope beyond the notes less. After the count has reached its maximum, it stays there. */
 static void one_beyond_less(void)
 {
     uint64_t *note = &ceni_holder_current()->scope, beyond = *note & ALL_BEYOND;
@@ -127,19 +124,18 @@ static cen_status borrow(cen_pool *pool, uint32_t index, cen_scope *scope, cen_e
     uint64_t word;
     is_mine(slot, &word);
     if (ceni_word_state(word) != CENI_SLOT_HELD)
-        return ceni_error_because(error, CEN_CAUSE_REVOKED,
-                                  ceni_error_set(error, CEN_REVOKED, 0,
-                                                 "pool \"%s\": the object of the outer scope has been taken away",
-                                                 pool->name));
+        return ceni_error_because(
+            error, CEN_CAUSE_REVOKED,
+            ceni_error_set(error, CEN_REVOKED, 0, "pool \"%s\": the lease of the outer scope was revoked", pool->name));
     slot->scopes++;
-    scope->lease = (cen_lease){.object = ceni_load_relaxed(&slot->object), /* the holder's own; carries nothing */
+    scope->lease = (cen_lease){.object = ceni_load_relaxed(&slot->object), /* the holder owns it; carries nothing */
                                .pool = pool,
                                .generation = ceni_word_generation(word),
                                .slot = slot};
     return CEN_OK;
 }
 
-/* `options` NULL: a plain take with that deadline and place. */
+/* `options` NULL: a plain take with that deadline and call site. */
 static cen_status enter(cen_pool *pool, const cen_take_options *options, cen_deadline deadline, const char *where,
                         cen_scope *scope, cen_error *error)
 {
@@ -200,7 +196,7 @@ cen_status cen_pool_leave_at(cen_scope *scope, const char *where)
         scope->lease.pool = NULL;
         return CEN_OK;
     }
-    /* If the lease was given by hand, a note is of a newer scope, or out of date. */
+    /* If the lease was given directly, a note belongs to a newer scope, or is out of date. */
     bool beyond = open ? !forget(pool, index) : scope->reserved[BEYOND];
     if (beyond) one_beyond_less();
     scope->reserved[BEYOND] = 0;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settings: options checked, defaults filled in, read and changed while the
- * pool is in use.
+ * Options: checking them, filling in defaults, reading and changing them while the pool is in use.
  *
- * pool->options is what is in force, under the lock. What is read off the lock
- * has an atomic of its own beside it, which apply brings up to date: the quick
- * path's two numbers, the bound on overtaking, patience and exact times.
+ * pool->options has the current options, under the lock. A setting that is read without the lock has an atomic copy,
+ * which apply updates: the ranges of the quick paths, the bound of barging, the default deadline, exact times, and so
+ * on.
  *
- * A fork may come while another thread changes pool->options. The child cannot
- * wait for that thread, so it does not read pool->options: it would find fields
- * of two sets. Each change is also written to one of two copies, the one that
- * the index does not name, and then the index changes [G1]. The child reads the
- * copy that the index names: the old set or the new one, never a mix.
+ * A fork may happen while another thread changes pool->options. The child cannot wait for that thread, and
+ * pool->options may have fields of both sets. So each change is also written to one of two copies, the one that the
+ * index does not name, and then the index changes [G1]. The child reads the copy that the index names: the old set or
+ * the new one, never a mix.
  *
  * Order table
  * [G1] keep | store of kept_at | release | G2 | the copy that it names | a forked child reads a copy that is half written
@@ -40,22 +38,22 @@ typedef struct report {
     cen_status status;
 } report;
 
-/* Only the first complaint is kept. */
+/* Only the first error is kept. */
 static void complain(report *r, const char *field, long long value, const char *what)
 {
     if (r->status != CEN_OK) return;
-    r->status = ceni_error_set(r->error, CEN_INVALID, 0, "%s: options.%s is %lld, %s", r->call, field, value, what);
+    r->status = ceni_error_set(r->error, CEN_INVALID, 0, "%s: options.%s %s (got %lld)", r->call, field, what, value);
 }
 
-/* A time or a number with a default, which may be off. */
+/* A time or number with a default, which may be CEN_OFF. */
 static void time_or(report *r, const char *field, int64_t *value, int64_t normal)
 {
     if (*value == 0) *value = normal;
-    else if (*value == CEN_NONE) complain(r, field, *value, "CEN_NONE, which it cannot be; CEN_OFF means no limit");
-    else if (*value < CEN_OFF) complain(r, field, *value, "which is neither a time nor CEN_OFF");
+    else if (*value == CEN_NONE) complain(r, field, *value, "must not be CEN_NONE; CEN_OFF means no limit");
+    else if (*value < CEN_OFF) complain(r, field, *value, "must be positive, 0 for the default, or CEN_OFF");
 }
 
-/* A time of seconds and more: a tiny one was meant in another unit. */
+/* A time of seconds or more: a tiny value was probably meant in another unit. */
 static void long_or(report *r, const char *field, int64_t *value, int64_t normal)
 {
     if (!cen_time_is_tiny(*value)) time_or(r, field, value, normal);
@@ -64,19 +62,19 @@ static void long_or(report *r, const char *field, int64_t *value, int64_t normal
                                    (long long)*value);
 }
 
-/* Without a limit a waiter could starve. */
+/* The bound of barging: without one a waiter could starve. */
 static void overtaking_or(report *r, int64_t *value, int64_t normal)
 {
     if (*value == 0) *value = normal;
-    else if (*value == CEN_OFF)
-        complain(r, "max_barging_ns", *value, "CEN_OFF, and overtaking has a limit; CEN_NONE: no waiter is overtaken");
-    else if (*value < CEN_NONE) complain(r, "max_barging_ns", *value, "which is neither a time nor CEN_NONE");
+    else if (*value == CEN_OFF) complain(r, "max_barging_ns", *value, "must not be CEN_OFF; CEN_NONE disables barging");
+    else if (*value < CEN_NONE)
+        complain(r, "max_barging_ns", *value, "must be positive, 0 for the default, or CEN_NONE");
 }
 
 static void count_or(report *r, const char *field, uint32_t *value, uint32_t normal, uint32_t least, uint32_t most)
 {
     char range[40];
-    snprintf(range, sizeof range, "not %u to %u", least, most);
+    snprintf(range, sizeof range, "must be %u to %u", least, most);
     if (*value == 0) *value = normal;
     else if (*value < least || *value > most) complain(r, field, *value, range);
 }
@@ -84,20 +82,20 @@ static void count_or(report *r, const char *field, uint32_t *value, uint32_t nor
 static void limit_or(report *r, const char *field, int32_t *value, int32_t normal)
 {
     if (*value == 0) *value = normal;
-    else if (*value == CEN_NONE) complain(r, field, *value, "CEN_NONE, which it cannot be; CEN_OFF means never");
-    else if (*value < CEN_OFF) complain(r, field, *value, "which is neither a number nor CEN_OFF");
+    else if (*value == CEN_NONE) complain(r, field, *value, "must not be CEN_NONE; CEN_OFF means never");
+    else if (*value < CEN_OFF) complain(r, field, *value, "must be positive, 0 for the default, or CEN_OFF");
 }
 
-/* A number of things, of which there may be none. */
+/* A number that may also be CEN_OFF or CEN_NONE. */
 static void number_or(report *r, const char *field, int32_t *value, int32_t normal)
 {
     if (*value == 0) *value = normal;
-    else if (*value < CEN_NONE) complain(r, field, *value, "which is neither a number nor CEN_OFF nor CEN_NONE");
+    else if (*value < CEN_NONE) complain(r, field, *value, "must be positive, 0 for the default, CEN_OFF or CEN_NONE");
 }
 
 static void choice(report *r, const char *field, int value, int most)
 {
-    if (value < 0 || value > most) complain(r, field, value, "which is no such choice");
+    if (value < 0 || value > most) complain(r, field, value, "must be a value of its enum");
 }
 
 static void fill_opening(report *r, cen_pool_options *o, bool blocks)
@@ -109,9 +107,9 @@ static void fill_opening(report *r, cen_pool_options *o, bool blocks)
     int64_t initial = o->backoff_max_ns > 0 && o->backoff_max_ns < 50 * MS ? o->backoff_max_ns : 50 * MS;
     time_or(r, "backoff_initial_ns", &o->backoff_initial_ns, blocks || asked ? initial : CEN_OFF);
     if (o->backoff_max_ns == CEN_OFF)
-        complain(r, "backoff_max_ns", o->backoff_max_ns, "but only backoff_initial_ns may be off");
+        complain(r, "backoff_max_ns", o->backoff_max_ns, "must not be CEN_OFF; only backoff_initial_ns may be off");
     if (asked && o->backoff_initial_ns > o->backoff_max_ns)
-        complain(r, "backoff_initial_ns", o->backoff_initial_ns, "more than backoff_max_ns");
+        complain(r, "backoff_initial_ns", o->backoff_initial_ns, "must not exceed backoff_max_ns");
     if (o->backoff_initial_ns > o->backoff_max_ns) o->backoff_max_ns = o->backoff_initial_ns;
     limit_or(r, "breaker_failures", &o->breaker_failures, 5);
     time_or(r, "breaker_wait_ns", &o->breaker_wait_ns, 5 * SECOND);
@@ -119,9 +117,10 @@ static void fill_opening(report *r, cen_pool_options *o, bool blocks)
 
 static void fill_life(report *r, cen_pool_options *o, bool blocks)
 {
-    if (o->min_idle > o->max) complain(r, "min_idle", o->min_idle, "more than max");
+    if (o->min_idle > o->max) complain(r, "min_idle", o->min_idle, "must not exceed max");
     number_or(r, "max_idle", &o->max_idle, CEN_OFF);
-    if (o->min_idle > ceni_settings_number(o->max_idle)) complain(r, "min_idle", o->min_idle, "more than max_idle");
+    if (o->min_idle > ceni_settings_number(o->max_idle))
+        complain(r, "min_idle", o->min_idle, "must not exceed max_idle");
     long_or(r, "idle_timeout_ns", &o->idle_timeout_ns, blocks ? 10 * MINUTE : CEN_OFF);
     long_or(r, "max_lifetime_ns", &o->max_lifetime_ns, blocks ? 30 * MINUTE : CEN_OFF);
     count_or(r, "lifetime_jitter", &o->lifetime_jitter, 10, 1, CEN_NO_JITTER);
@@ -144,12 +143,12 @@ static void fill_holders(report *r, cen_pool_options *o)
     choice(r, "on_fork", (int)o->on_fork, CEN_FORK_RENEW);
 }
 
-/* A time that is added to moments, and cannot be off. */
+/* A time that is added to moments, and cannot be CEN_OFF. */
 static void term_or(report *r, const char *field, int64_t *value, int64_t normal)
 {
     if (*value == 0) *value = normal;
     else if (*value < 0 || *value > CENI_FOREVER / 4)
-        complain(r, field, *value, "which is no time, and it cannot be off");
+        complain(r, field, *value, "must be a positive time and cannot be off");
 }
 
 static void fill_overload(report *r, cen_pool_options *o)
@@ -162,7 +161,7 @@ static void fill_overload(report *r, cen_pool_options *o)
 static void fill(report *r, cen_pool_options *o, const cen_driver_calls *calls)
 {
     count_or(r, "max", &o->max, 10, 1, CEN_POOL_MAX);
-    if ((unsigned)o->order > CEN_ORDER_FIFO) complain(r, "order", (long long)o->order, "which is no order");
+    if ((unsigned)o->order > CEN_ORDER_FIFO) complain(r, "order", (long long)o->order, "must be a cen_order");
     o->default_deadline = ceni_deadline_or(o->default_deadline, cen_in_s(30));
     overtaking_or(r, &o->max_barging_ns, MS);
     bool helped = ceni_calls_are_helped(calls);
@@ -179,7 +178,7 @@ static cen_status refuse(const char *call, cen_error *error, const char *what)
     return ceni_error_set(error, CEN_INVALID, 0, "%s: %s", call, what);
 }
 
-/* A caller that was compiled with an older header knows fewer fields. */
+/* Read the caller's structs: a caller that was compiled with an older header has fewer fields. */
 static cen_status copy_known(const cen_pool_options *given, cen_pool_options *filled, cen_driver_calls *calls,
                              const char *call, cen_error *error)
 {
@@ -198,17 +197,16 @@ static cen_status copy_known(const cen_pool_options *given, cen_pool_options *fi
     return cen_sized_read(calls, sizeof *calls, filled->driver.calls, what, error);
 }
 
-/* What was left out by mistake shows as takes that find nothing, or as objects that are lost. A program of a version that could
- * not say that it is on purpose is believed. */
+/* Check for a missing open or close: left out by mistake, takes find no objects, or objects leak. A program of a
+ * version that could not declare that it is on purpose is accepted. */
 static const char *lacks(const cen_driver_calls *given, const cen_driver_calls *calls)
 {
-    size_t whole = given->size - given->size % sizeof(void *); /* what a size cuts is left out */
+    size_t whole = given->size - given->size % sizeof(void *); /* without a field that the size cuts */
     if (whole < offsetof(cen_driver_calls, closes_nothing) + sizeof calls->closes_nothing) return NULL;
     if (!calls->open && !calls->open_async && !calls->opens_nothing)
-        return "options.driver has no open and can make no objects; set .open, or .opens_nothing if all are adopted";
+        return "options.driver has no open; set .open, or .opens_nothing if all objects are adopted";
     if (!calls->close && !calls->close_async && !calls->closes_nothing)
-        return "options.driver has no close and would lose its objects; set .close, or .closes_nothing if there is "
-               "nothing to do";
+        return "options.driver has no close; set .close, or .closes_nothing if objects need no close";
     return NULL;
 }
 
@@ -221,20 +219,20 @@ cen_status ceni_settings_check(const cen_pool_options *given, cen_pool_options *
     if (lacking) return refuse(call, error, lacking);
     if (filled->eager && calls->open_async)
         return refuse(call, error,
-                      "options.eager opens on the calling thread, and options.driver opens later; use min_idle");
+                      "options.eager needs a driver with open; options.driver has open_async; use min_idle");
     if (filled->eager && !calls->open) return refuse(call, error, "options.eager needs options.driver with an open");
     if (filled->min_idle > 0 && !calls->open && !calls->open_async)
         return refuse(call, error, "options.min_idle needs options.driver with an open");
     if (filled->allocator && (!filled->allocator->alloc || !filled->allocator->free))
         return refuse(call, error, "options.allocator lacks alloc or free");
     if (calls->blocks && filled->runtime && ceni_runtime_is_manual(filled->runtime))
-        return refuse(call, error, "options.driver may block, and a manual runtime has no threads for it");
+        return refuse(call, error, "options.driver may block; a manual runtime has no threads for it");
     report r = {.call = call, .error = error, .status = CEN_OK};
     fill(&r, filled, calls);
     return r.status;
 }
 
-/* ---- In force ------------------------------------------------------------------------------ */
+/* ---- Applying ------------------------------------------------------------------------------ */
 
 void ceni_settings_apply_locked(cen_pool *pool)
 {
@@ -256,7 +254,7 @@ void ceni_settings_apply_locked(cen_pool *pool)
     ceni_setting_put(&pool->default_deadline, o->default_deadline.ns_);
     ceni_setting_put(&pool->max_uses, o->max_uses);
     ceni_setting_put(&pool->fails_self_wait, o->on_self_wait == CEN_SELF_WAIT_FAIL);
-    ceni_waiters_pace(pool->line, max_barging_ns, o->max);
+    ceni_waiters_pace(pool->waiters, max_barging_ns, o->max);
 }
 
 void ceni_settings_keep_locked(cen_pool *pool)
@@ -277,14 +275,14 @@ cen_status cen_pool_options_get(cen_pool *pool, cen_pool_options *out)
     cen_status status = ceni_pool_check(pool, "cen_pool_options_get", NULL);
     if (status == CEN_OK) status = cen_sized_check(out, sizeof *out, "cen_pool_options_get: out", NULL);
     if (status != CEN_OK) return status;
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     cen_pool_options now = pool->options;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     cen_sized_write(out, &now, sizeof now);
     return CEN_OK;
 }
 
-/* Reads only what never changes: pool->options is being replaced by others under the lock. */
+/* The name of a fixed option that differs, or NULL. Reads only fields that never change, not pool->options. */
 static const char *fixed_that_differs(const cen_pool *pool, const cen_pool_options *o)
 {
     if (o->driver.calls != pool->driver.calls || o->driver.argument != pool->described) return "driver";
@@ -297,7 +295,7 @@ static const char *fixed_that_differs(const cen_pool *pool, const cen_pool_optio
 
 void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *o)
 {
-    ceni_waiters *line = pool->line;
+    ceni_waiters *waiters = pool->waiters;
     uint32_t max = pool->options.max;
     bool eager = pool->options.eager, reorders = pool->options.order != o->order;
     if (pool->options.exact_times != o->exact_times) ceni_use_begins_anew(pool);
@@ -308,25 +306,25 @@ void ceni_settings_take_locked(cen_pool *pool, const cen_pool_options *o)
     ceni_settings_apply_locked(pool);
     if (o->shed_target_ns == CEN_OFF) ceni_shedding_stop_locked(pool);
     if (reorders) ceni_idle_reorder_locked(pool);
-    bool waited_for = ceni_load_relaxed(&line->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
+    bool waited_for = ceni_load_relaxed(&waiters->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
     bool first = pool->paused || (ceni_pool_has(&pool->strict) && waited_for);
-    ceni_waiters_mark_locked(line, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
+    ceni_waiters_mark_locked(waiters, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
     if (o->backoff_initial_ns == CEN_OFF) ceni_opening_pass_time_locked(pool, CENI_FOREVER);
     ceni_places_counted_locked(pool);
-    pool->next_round = 0; /* what is tighter now takes hold */
+    pool->next_round = 0; /* so that tighter limits take effect */
 }
 
-/* The caller's options, and what is in force in the fields that it does not know: a program of an older version that gets,
- * changes and sets leaves them as they are. */
+/* The caller's options, completed with the current values of fields that the caller does not know: a program of an
+ * older version that gets, changes and sets options leaves those unchanged. */
 static cen_status complete(cen_pool *pool, const cen_pool_options *given, cen_pool_options *whole, cen_error *error)
 {
     cen_pool_options known;
     cen_status status = cen_sized_read(&known, sizeof known, given, "cen_pool_options_set: options", error);
     if (status != CEN_OK) return status;
     size_t size = given->size < sizeof known ? given->size - given->size % sizeof(void *) : sizeof known;
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     *whole = pool->options;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     memcpy(whole, &known, size);
     return CEN_OK;
 }
@@ -342,13 +340,13 @@ cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *options,
     if (status == CEN_OK) status = ceni_settings_check(&whole, &filled, &calls, "cen_pool_options_set", error);
     if (status != CEN_OK) return status;
     if (ceni_callout_inside(pool)) return ceni_pool_misuse(pool, "a change of options", error);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     const char *differs = fixed_that_differs(pool, &filled);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (differs)
-        return ceni_error_set(error, CEN_INVALID, 0, "pool \"%s\": cen_pool_options_set: options.%s is fixed",
+        return ceni_error_set(error, CEN_INVALID, 0, "pool \"%s\": cen_pool_options_set: options.%s cannot be changed",
                               pool->name, differs);
     if (ceni_keeper_is_needed(pool, &filled)) status = ceni_pool_need_runtime(pool);
-    if (status != CEN_OK) return ceni_error_set(error, status, 0, "pool \"%s\": no runtime could be had", pool->name);
+    if (status != CEN_OK) return ceni_error_set(error, status, 0, "pool \"%s\": cannot use the runtime", pool->name);
     return ceni_pool_resize(pool, filled.max, &filled, error);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* CoDel's control law; see shed.h. */
+/* Load shedding by CoDel's control law; shed.h explains it. */
 #include "pool/shed.h"
 
-/* A next episode that comes within so many intervals goes on nearly where the last one ended. */
+/* A new episode within SOON intervals after the last one begins nearly at the step where that one ended. */
 enum { SOON = 16, MOST_STEP = 1 << 20 };
 
 static uint64_t root_of(uint64_t square)
@@ -15,7 +15,7 @@ static uint64_t root_of(uint64_t square)
     return root;
 }
 
-/* interval / √step, in parts of 256, without overflow. */
+/* interval / √step, in fixed point with 8 fractional bits, without overflow. */
 static int64_t pause_after(int64_t interval, uint32_t step)
 {
     int64_t root = (int64_t)root_of((uint64_t)step << 16);

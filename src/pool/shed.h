@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shedding: whether somebody who waits is to be sent away, because those who
- * wait have waited for too long for too long a time.
+ * Load shedding: whether a waiter is sent away, because waits have exceeded a target for a whole interval.
  *
  *              waited target or more, for a whole interval
  *     CALM ───────────────────────────────────────────────▶ SHEDDING: one at once, the next after
@@ -9,15 +8,14 @@
  *      └──── the next to be served waited less than target, ─┘
  *            or is the only one
  *
- * The control law of CoDel. A line that is long for a moment is no harm: it is
- * what a line is for. One in which even the next to be served has waited for
- * long, all the time, serves everybody late and nobody more; the same number are
- * served if some are sent away, and sooner. The more it sheds the more often it
- * does, until the waits come down.
+ * This is CoDel's control law. A wait queue that is long for a moment does no harm: absorbing bursts is its purpose.
+ * But if even the next waiter to be served has always waited for long, all waiters are served late and no more of
+ * them are served. If some are sent away, the same number are served, and sooner. Shedding becomes more frequent
+ * until the waits become shorter.
  *
- * It is asked whenever somebody is about to be served, reads no clock and is
- * under the pool's lock. Each class of priority has one of its own: otherwise
- * the short waits of the high ones would be taken for those of all.
+ * The decision is made whenever a waiter is about to be served. It reads no clock and is under the pool's lock. Each
+ * class of priority has its own state: otherwise the short waits of high-priority waiters would hide the long waits
+ * of the others.
  */
 #ifndef CENI_POOL_SHED_H
 #define CENI_POOL_SHED_H
@@ -27,22 +25,22 @@
 
 /* All zero at first. */
 typedef struct ceni_shed {
-    bool above;     /* the last that was served had waited for target or more ... */
-    int64_t since;  /* ... and all before it, from then on */
-    bool active;    /* an episode: it sheds */
-    uint32_t step;  /* how often it sheds by now */
-    int64_t next;   /* when the next is due */
-    uint64_t count; /* in this episode */
+    bool above;     /* the last waiter served had waited for target or more ... */
+    int64_t since;  /* ... and so had all since this moment */
+    bool active;    /* an episode of shedding is running */
+    uint32_t step;  /* the pause between two is interval / √step */
+    int64_t next;   /* when the next one is due */
+    uint64_t count; /* takes shed in this episode */
 } ceni_shed;
 
-/* One is about to be served that has waited so long: true if it is to be sent away instead. `alone`: no other of its
- * class waits. */
+/* A waiter that has waited for `waited` is about to be served. Returns true if it must be shed instead. `alone`:
+ * there is no other waiter of its class. */
 bool ceni_shed_judge(ceni_shed *shed, int64_t target, int64_t interval, int64_t waited, bool alone, int64_t now);
 
-/* One was served without being asked about. */
+/* A waiter was served without a decision. */
 void ceni_shed_note(ceni_shed *shed, int64_t target, int64_t waited, bool alone, int64_t now);
 
-/* Nobody of its class waits any more. */
+/* The class has no waiters now. */
 void ceni_shed_calm(ceni_shed *shed);
 
 #endif

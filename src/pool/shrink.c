@@ -2,39 +2,34 @@
 /*
  * Giving back the memory of slots that a smaller max has left unused.
  *
- * Slots lie in blocks of CENI_BLOCK. A block beyond max whose slots are all EMPTY
- * is given back: by the resize if it is empty by then, otherwise when its last
- * slot is emptied. The address range stays, because leases that have ended, hints
- * of threads and searches that are under way point into it, and nobody knows when
- * the last of them has gone:
+ * Slots are in blocks of CENI_BLOCK. A block beyond max whose slots are all EMPTY is given back: by the resize if it
+ * is empty then, otherwise when its last slot becomes EMPTY. The address range stays mapped, because ended leases,
+ * hints of threads and running searches point into it, and it is not known when the last of them is gone:
  *
  *     word EMPTY, g ──▶ 0, which reads as EMPTY ──▶ the system may take the pages
  *                                                ──▶ claimed again: EMPTY, floor ──▶ OPENING
  *
- * The word is 0 before the pages go, and after. So whatever the system makes of
- * the pages, nobody reads a state that is not true. Of the rest of a slot nothing
- * is read before somebody has it again, except by readers who look at its word
- * before and after.
+ * The word is 0 before the pages are given back, and after. So whatever the system does with the pages, no reader
+ * sees a wrong state. The rest of a slot is not read before the slot is claimed again, except by readers that check
+ * its word before and after.
  *
  * Invariants
- *  B1 Only EMPTY slots are given back, under the lock: nobody else changes their
- *     words, but searchers, who take LISTED off.
- *  B2 A slot that was given back begins again above every generation that a slot
- *     of the pool has come to. So a lease, a hint and a note of before, which name
- *     a generation, meet no word that they know: a late give is STALE.
- *  B3 A slot whose word is 0 is not in the map of slots worth a look, or a searcher
- *     is about to take it out: it has taken LISTED off before.
+ *  B1 Only EMPTY slots are given back, under the lock. No other thread changes their
+ *     words, except searchers, which clear LISTED.
+ *  B2 A slot that was given back begins again above every generation that any slot
+ *     of the pool has reached. So an older lease, hint or note, which contains
+ *     a generation, matches no word: a late give is STALE.
+ *  B3 A slot whose word is 0 is not in the map `listed`, or a searcher is about to
+ *     remove it: it has cleared LISTED before.
  *
- * The naive version gives the chunk back to the allocator: a give of a lease that
- * was reclaimed then writes to memory that is another's. One that keeps the
- * generations in the slots keeps the pages; one that begins at the first
- * generation again lets that give end a lease of the slot's next holder.
+ * The naive version frees the chunk: the give of a reclaimed lease then writes to memory that another part of the
+ * program uses. A version that keeps the generations in the slots keeps the pages. A version that restarts at the
+ * first generation lets a late give end a lease of the slot's next holder.
  *
- * A program's own allocator may have its memory from anywhere. What comes from it
- * stays as it is until the pool is freed.
+ * A program's own allocator may have its memory from anywhere. Memory from it stays as it is until the pool is freed.
  *
  * Order table
- * [K1] give back | cas of the word | seq_cst | I1 I2 in idle.c, T3 in take.c, V1 in look.c | nothing but that it is EMPTY as before; one order for all changes of a word is easier to argue | nothing alone
+ * [K1] give back | cas of the word | seq_cst | I1 I2 in idle.c, T3 in take.c, V1 in look.c | only that it is EMPTY as before; one order for all changes of a word is easier to argue | nothing alone
  *
  * Tested by tests/unit/pool/shrink_test.c, shrink_real_test.c, tests/explore/pool_resize_test.c.
  */
@@ -47,12 +42,12 @@ static bool is_used(const ceni_chunk *chunk, uint32_t block)
     return chunk->used[block / 64] >> (block % 64) & 1;
 }
 
-/* True if a search may have missed an idle slot meanwhile: the line is to be tended. */
+/* Returns true if a search may have missed an idle slot meanwhile: then the queue must be tended. */
 static bool empty_words_locked(ceni_chunk *chunk, uint32_t from, uint32_t end)
 {
     bool restored = false;
     for (uint32_t at = from; at < end; at++) {
-        uint64_t word = ceni_load_relaxed(&chunk->slots[at].word); /* a guess for the cas; carries nothing */
+        uint64_t word = ceni_load_relaxed(&chunk->slots[at].word); /* a hint for the cas; carries nothing */
         while (word != 0 && !ceni_cas_seq_cst(&chunk->slots[at].word, &word, 0)) continue; /* [K1] */
         if (word & CENI_LISTED) restored |= ceni_map_clear(&chunk->listed, at);
     }
@@ -86,16 +81,16 @@ static bool give_back_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t block)
 
 void ceni_shrink_at_locked(cen_pool *pool, ceni_chunk *chunk, uint32_t at)
 {
-    if (!ceni_planted(shrink_waits_for_a_resize)) give_back_locked(pool, chunk, at / CENI_BLOCK); /* its caller pumps */
+    if (!ceni_planted(shrink_waits_for_a_resize)) give_back_locked(pool, chunk, at / CENI_BLOCK); /* the caller pumps */
 }
 
-/* The next block to be looked at, from the top of all chunks: of chunk i - 1 those below `block`. */
+/* The next block to check, from the top of all chunks: the blocks of chunk i - 1 below `block`. */
 typedef struct cursor {
     uint32_t i, block;
     bool restored;
 } cursor;
 
-/* Gives back one block at most; false if there is no more. */
+/* Give back at most one block. Returns false if there are no more. */
 static bool shrink_on_locked(cen_pool *pool, cursor *at)
 {
     for (; at->i > 0; at->i--) {
@@ -117,9 +112,9 @@ void ceni_shrink(cen_pool *pool)
     cursor at = {.i = ceni_chunk_count(pool), .block = UINT32_MAX};
     bool more = true;
     while (more) {
-        ceni_waiters_lock(pool->line);
+        ceni_waiters_lock(pool->waiters);
         more = shrink_on_locked(pool, &at);
-        ceni_waiters_unlock(pool->line);
+        ceni_waiters_unlock(pool->waiters);
     }
-    if (at.restored) ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
+    if (at.restored) ceni_waiters_tend(pool->waiters, pool->id, CENI_NO_INDEX);
 }

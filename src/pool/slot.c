@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes of a slot's word off the quick path.
+ * Changes of a slot's word outside the quick path.
  *
  * Order table
- * [S1] move | cas on the word | seq_cst | every other change of the word; T4 in take.c | the object, to whoever comes next; that it is idle, before waiters are looked for | the next holder reads half an object; a waiter sleeps beside an idle one
- * [S2] word | load of the word | seq_cst | S1, I4 in idle.c, T3 in take.c; L1 in waiters.c | what is there, after CLOSED or SURPLUS was marked | a sweep takes an old word for the state, and an object given before the mark stays idle for ever
+ * [S1] move | cas on the word | seq_cst | every other change of the word; T4 in take.c | the object, to the slot's next owner; that it is idle, before the wait queue is read | the next holder reads half an object; a waiter sleeps although an object is idle
+ * [S2] word | load of the word | seq_cst | S1, I4 in idle.c, T3 in take.c; L1 in waiters.c | the slot's state, after CLOSED or SURPLUS was set | a sweep reads an old word, and an object given before the mark stays idle forever
  */
 #include "pool/slot.h"
 

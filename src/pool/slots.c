@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunks of slots: memory that comes with the pool or when it grows, and stays
- * where it is until the pool is freed.
+ * Chunks of slots: allocated with the pool or when it grows, and never moved until the pool is freed.
  *
  *     chunks[0]  the slots the pool was made with: nearly always all
  *     chunks[1]  more, after a resize ...
  *
- * A slot is made when it is first claimed: until then its memory is zero, which
- * reads as EMPTY, and need not be resident. `reach` is where the slots in use
- * end. It goes up before a slot leaves EMPTY and down after the highest has come
- * back to it, under the lock. Whoever looks at all slots ends there: what is
- * claimed beyond is claimed after the look began, and whoever must not miss that
- * has seen to it by a mark on the line that its claimer has found (CLOSED), or
- * by the count of shifts (look.c).
+ * A slot is initialised when it is first claimed: until then its memory is zero, which reads as EMPTY, and need not
+ * be resident. `reach` is the end of the slots in use. It goes up before a slot leaves EMPTY, and down after the
+ * highest one has become EMPTY, under the lock. A search over all slots ends there: a slot beyond is claimed after
+ * the search began. A search that must not miss such a slot uses a mark in the wait queue that the claiming thread
+ * has seen (CLOSED), or the count of shifts (look.c).
  *
- * What the slots in use have lent is in their generations; `rest` has what is
- * lacking to the number of all leases, so that nobody needs to read EMPTY slots:
+ * The generations of the slots in use count their leases. `rest` has the leases of all other slots, so that EMPTY
+ * slots need not be read:
  *
  *     leases = rest + the generations of all slots that are not EMPTY
  *     claim: rest -= generation        empty: rest += generation
  *
  * Order table
- * [P1] readers | load of chunk_count, places  | acquire | P2 | the chunk's fields and zeroed slots | a reader follows a pointer that is not there yet
+ * [P1] readers | load of chunk_count, places  | acquire | P2 | the chunk's fields and zeroed slots | a reader follows a pointer before it is written
  * [P2] publish | store of chunk_count, places | release | P1 | the same | the same
  * [P3] publish | add to shifts | seq_cst | V5 in look.c | that there are more slots than were read | a snapshot has the new max and the old places
  */
@@ -36,7 +33,7 @@ static size_t rounded(size_t bytes, size_t align)
     return (bytes + align - 1) / align * align;
 }
 
-/* Where the parts of a chunk begin. The slots are first. In a large chunk each part has pages of its own. */
+/* The offsets of the parts of a chunk. The slots are first. In a large chunk each part has pages of its own. */
 typedef struct layout {
     size_t align, seen, traces, identities, chunk, maps, words, bytes;
 } layout;

@@ -5,7 +5,7 @@ list(APPEND cenote_sources
   src/pool/tell.c
   src/pool/component.c
   src/pool/times.c
-  src/pool/patience.c
+  src/pool/pending_deadline.c
   src/pool/admission.c
   src/pool/checkup.c
   src/pool/close.c

@@ -2,19 +2,21 @@
 /*
  * Double gives: a lease that has ended is given, discarded or left again.
  *
- * Such a call changes nothing and returns STALE, but few programs look at what a give returns. So the pool counts the call and
- * tells it with both places: the call that took the object, if its slot was not lent since, and the call that gave it again.
+ * Such a call changes nothing and returns STALE, but few programs check the result of a give. So the pool counts the
+ * call, and writes an event with both call sites: the take, if the slot was not lent since, and the second give.
  *
- * A copy of a lease names its pool. The variable that was given itself does not any more: its `pool` is NULL. Its `slot` is left,
- * and the live pools are searched for the one that has it. A lease that was never taken has no slot, and is not told.
+ * A copy of a lease names its pool. The variable that was given does not: its `pool` is NULL. Its `slot` is kept, and
+ * the live pools are searched for the one that has the slot. A lease that was never taken has no slot, and is not
+ * reported.
  *
- * The place of the give must not cost the quick path a register. So give itself says only STALE, and the inline function that the
- * macro is passes the place when it sees that.
+ * The call site of the give must not cost the quick path a register. So the function only returns STALE, and the
+ * inline function behind the macro passes the call site when it sees that.
  *
  * Invariants
- *  Y1 A stale lease keeps no memory. The pool is read only with a hand on it, which is taken under the lock of its line, if
- *     the line is still that pool's. The struct and the line of a freed pool stay mapped (heads.c, waiters_memory.c).
- *  Y2 Nothing but the count changes.
+ *  Y1 A stale lease keeps no memory alive. The pool is read only with a hand on it, which is taken under the lock of
+ *     its queue, if the queue still belongs to that pool. The struct and the wait queue of a freed pool stay mapped
+ *     (heads.c, waiters_memory.c).
+ *  Y2 Only the count changes.
  *
  * Tested by tests/unit/pool/stale_test.c.
  */
@@ -24,27 +26,27 @@
 #include "pool/internal.h"
 #include "port/port.h"
 
-/* Takes a hand on the pool of an ended lease; false if that pool is gone. */
+/* Take a hand on the pool of an ended lease. Returns false if that pool is gone. */
 static bool hold(cen_pool *pool)
 {
-    ceni_waiters *line = pool->line;
+    ceni_waiters *waiters = pool->waiters;
     uint64_t id = pool->id;
-    if (!line) return false;
-    ceni_waiters_lock(line);
-    bool live = line->pool == pool && line->pool_id == id && !pool->freed;
+    if (!waiters) return false;
+    ceni_waiters_lock(waiters);
+    bool live = waiters->pool == pool && waiters->pool_id == id && !pool->freed;
     if (live) pool->hands++;
     if (live && !ceni_planted(stale_give_uncounted)) pool->tally.stale_gives++;
-    ceni_waiters_unlock(line);
+    ceni_waiters_unlock(waiters);
     return live;
 }
 
 static void drop(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_hand_drop_locked(pool);
 }
 
-/* Where the ended lease was taken; NULL if its slot was lent since. */
+/* The call site of the take; NULL if the slot was lent since. */
 static const char *taken_at(ceni_slot *slot, uint64_t generation, uint64_t *holder)
 {
     uint64_t word = ceni_slot_word(slot);
@@ -67,9 +69,8 @@ static void tell(cen_pool *pool, const cen_lease *lease, uint32_t index, const c
                                            .holder = holder,
                                            .where = taken,
                                            .given_where = where},
-                         "a lease that has ended was given again at %s; it was taken at %s",
-                         where ? where : "an unknown place",
-                         taken ? taken : "an unknown place, and its slot was lent since");
+                         "ended lease given again at %s; it was taken at %s", where ? where : "an unknown place",
+                         taken ? taken : "an unknown place (slot lent again since)");
 }
 
 static void tell_copy(cen_pool *pool, const cen_lease *lease, const char *where)
@@ -88,7 +89,7 @@ typedef struct search {
     uint32_t index;
 } search;
 
-/* The pool cannot vanish during the visit. Memory that a pool gave back may be another's slots by now: its generations tell. */
+/* The pool exists during the visit. The slot's memory may belong to another pool now; the generations show that. */
 static void visit(void *argument, ceni_directory_entry *entry)
 {
     search *s = argument;
@@ -110,7 +111,7 @@ static void tell_variable(const cen_lease *lease, const char *where)
     drop(s.pool);
 }
 
-/* ---- The way here ------------------------------------------------------------------------------ */
+/* ---- Entry point ---------------------------------------------------------------------------------- */
 
 cen_status cen_pool_give_failed_(const cen_lease *lease, cen_status status, const char *where)
 {

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the events of the process hear of a pool (include/cenote/events.h), whether
- * anybody listens to the pool itself or not.
+ * A pool's events among those of the process (include/cenote/events.h). They are written whether the pool has a
+ * listener or not.
  *
- *     every event of the pool      as its listener is told (events.c)
+ *     every event of the pool      as its listener gets it (events.c)
  *     waited                       a take that was served; value: for how long. Only from 1 ms on, and one in 10 ms at most
  *     timed_out                    value: after how long; the text is that of its error, which says why. One in 10 ms at
  *                                  most, with `interrupted`
  *     refused                      by max_waiters, shedding, refuse_late, the breaker; cause and text are those of the
- *                                  error. One in 100 ms at most; value: how many there were since the last one told
+ *                                  error. One in 100 ms at most; value: how many since the last event
  *     interrupted                  value: after how long
  *     taken, given                 with trace_takes only, at the level TRACE
  *
- * Takes that fail because they do not want to wait are told nobody: a program may
- * try a thousand times a second. What could come as often has a limit, so that an
- * overload does not push out of the ring what led to it.
+ * Takes that fail because they do not wait write no event: a program may try a thousand times a second. Events that
+ * could be as frequent have a rate limit, so that an overload does not overwrite the events that led to it.
  *
- * Nothing here is on the way of a take or a give that meets nobody. Events are
- * written without a lock and never wait, so they may be told under the pool's.
- * In a world nothing is told unless a test asks for it.
+ * An uncontended take or give does not run this code. Writing an event takes no lock and never waits, so it is
+ * allowed under the pool's lock. In a world nothing is written unless a test asks for it.
  */
 #include <stdio.h>
 
@@ -60,14 +58,15 @@ cen_event_level ceni_tell_level(cen_event_kind kind)
 
 /* ---- Takes that waited ------------------------------------------------------------------- */
 
-/* "a take at orders.c:12 waited for 20 ms, and ..." */
+/* "a take at orders.c:12 waited 20 ms and ..." */
 static void say_take(char *text, size_t room, const cen_pool *pool, const ceni_pool_waiter *waiter, const char *and,
                      int64_t ns)
 {
     bool is_short = ns < 10 * INT64_C(1000000);
-    snprintf(text, room, "pool \"%s\": %s%s%.80s waited for %lld %s, and %s", pool->name,
-             waiter->pending ? "an ask" : "a take", waiter->where ? " at " : "", waiter->where ? waiter->where : "",
-             (long long)(ns / (is_short ? 1000 : 1000000)), is_short ? "us" : "ms", and);
+    snprintf(text, room, "pool \"%s\": %s%s%.80s waited %lld %s and %s", pool->name,
+             waiter->pending ? "an asynchronous take" : "a take", waiter->where ? " at " : "",
+             waiter->where ? waiter->where : "", (long long)(ns / (is_short ? 1000 : 1000000)), is_short ? "us" : "ms",
+             and);
 }
 
 static void tell_wait(const cen_pool *pool, cen_event_kind kind, int64_t ns, const char *where, const char *text)
@@ -89,36 +88,36 @@ void ceni_tell_waited_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int
     tell_wait(pool, CEN_EVENT_WAITED, waited, waiter->where, text);
 }
 
-/* Whether a take that got nothing in its time is written into the events, or one that was interrupted. A thousand may have one
- * deadline: for the others no words are made that nobody asked for. */
+/* Whether the event of a take that timed out or was interrupted is due. A thousand takes may have one deadline; for
+ * most of them no text is made, unless the caller wants one. */
 static bool timeout_is_due(cen_pool *pool)
 {
     if (!ceni_pool_tells) return false;
-    /* a guess for the cas; carries nothing */
+    /* a hint for the cas; carries nothing */
     int64_t now = ceni_clock_now(), last = ceni_load_relaxed(&pool->timeout_told_at);
     if (last && now - last < TIMEOUTS_APART_NS) return false;
-    return ceni_cas_relaxed(&pool->timeout_told_at, &last, now); /* else another tells; carries nothing */
+    return ceni_cas_relaxed(&pool->timeout_told_at, &last, now); /* otherwise another writes it; carries nothing */
 }
 
-/* One that asked, and wants no text: there will be no other. */
+/* For a pending take that wants no text: no other code writes its event. */
 void ceni_tell_expired_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
 {
     if (waiter->error || !timeout_is_due(pool)) return;
     char text[sizeof((cen_event *)NULL)->text];
-    say_take(text, sizeof text, pool, waiter, "got no object in its time", now - waiter->since);
+    say_take(text, sizeof text, pool, waiter, "timed out", now - waiter->since);
     tell_wait(pool, CEN_EVENT_TIMED_OUT, now - waiter->since, waiter->where, text);
 }
 
-/* How many refusals are to be told now; 0: none, because one was a moment ago. */
+/* The number of refusals to report now; 0: no event is due, because one was written shortly before. */
 static uint64_t refusals_due(cen_pool *pool)
 {
-    /* a guess for the cas; carries nothing */
+    /* a hint for the cas; carries nothing */
     int64_t now = ceni_clock_now(), last = ceni_load_relaxed(&pool->refusal_told_at);
     ceni_add_relaxed(&pool->refusals, 1); /* a number; carries nothing */
     if (last && now - last < REFUSALS_APART_NS) return 0;
-    if (!ceni_cas_relaxed(&pool->refusal_told_at, &last, now)) return 0; /* another tells; carries nothing */
-    /* One who was held up here meets the next who tells: each refusal is taken out by one of them. */
-    uint64_t count = ceni_load_relaxed(&pool->refusals);            /* a guess for the cas; carries nothing */
+    if (!ceni_cas_relaxed(&pool->refusal_told_at, &last, now)) return 0; /* another writes it; carries nothing */
+    /* A thread that is delayed here may meet the next one that reports: each refusal is counted by one of them. */
+    uint64_t count = ceni_load_relaxed(&pool->refusals);            /* a hint for the cas; carries nothing */
     while (!ceni_cas_relaxed(&pool->refusals, &count, 0)) continue; /* carries nothing */
     return count;
 }
@@ -186,6 +185,6 @@ void ceni_tell_held(cen_pool *pool, cen_event_kind kind, const cen_object_view *
         pool,
         (ceni_occurrence){
             .kind = kind, .value = h->index, .holder = h->holder, .where = h->where, .held_ns = h->held_ns},
-        "object %u is held by %s, which took it at %s, %s%s", h->index, ceni_holder_say(h->holder, holder),
-        h->where ? h->where : "an unknown place", ceni_held_say(h->held_ns, held), what);
+        "object %u, held by %s %s, taken at %s%s", h->index, ceni_holder_say(h->holder, holder),
+        ceni_held_say(h->held_ns, held), h->where ? h->where : "an unknown place", what);
 }

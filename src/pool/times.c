@@ -1,49 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long components took: leases, waits, openings.
+ * Histograms of the durations of leases, waits and openings.
  *
- * Waits and openings are counted all, under the lock that their end takes anyway.
- * A take and a give that meet nobody have no lock, and reading two clocks would
- * cost them several times what they cost (L17), so of leases only some are timed:
+ * All waits and openings are recorded, under the lock that their end takes anyway. An uncontended take and give take
+ * no lock, and reading the clock twice would cost several times as much as both (L17). So only some leases are timed:
  *
  *     the word of a lease, HELD with its generation ▶ sampled, or not: one in 64
- *     take: sampled ▶ the slow way ▶ `since` and the note, which says so
- *     give: sampled ▶ the slow way ▶ HELD ▶ RESETTING ▶ counted ▶ IDLE
+ *     take: sampled ▶ the slow path ▶ `since`, and the note, marked as timed
+ *     give: sampled ▶ the slow path ▶ HELD ▶ RESETTING ▶ recorded ▶ IDLE
  *
- * Whether a lease is one of them follows from its generation alone, which a take
- * and a give have in a register: one that is not costs three instructions each,
- * and no memory. The naive version counts down in the thread, or draws a number,
- * and has to tell the give, which may come from another thread, by a word of
- * shared memory that every take would write. One that takes every 64th generation meets
- * always the same part of a program that does 64 components in turn (slot.h).
+ * The generation alone decides whether a lease is timed, and a take and a give have it in a register. An untimed
+ * lease costs three instructions in each of the two, and no memory access. The naive version counts down in the
+ * thread, or draws a random number. It then has to tell the give, which may run on another thread, by a word of
+ * shared memory that every take would write. A version that times every 64th generation always times the same part of
+ * a program that does 64 things in turn (slot.h).
  *
- * With exact_times all go the slow way, and all are timed.
+ * With exact_times all leases take the slow path, and all are timed.
  *
- * The times of use are several histograms, which a thread chooses by the number of
- * its holder, and whoever asks gets their sum. With one, two threads that count
- * the same histograms write to the same two lines: that was 1 ns of every pair
- * of each of them, though only one in 64 is timed.
+ * The histogram of leases has several stripes. A thread chooses one by the number of its holder, and a reader gets
+ * their sum. With a single stripe, two threads that time leases write to the same two cache lines: that cost 1 ns per
+ * take and give of each, although only one lease in 64 is timed.
  *
- * Buckets come in lines from two stocks (record/compact.h), one of them for what is
- * counted under the lock. The first lines come with the pool. More are had by whoever
- * may be held up by an allocator: a take that has waited, an opening, a round of the
- * housekeeper, a reader of the times (ceni_times_tend). A give never calls it. While
- * a stock is empty what is counted keeps its number and loses its exactness.
+ * Buckets come in lines from two stocks (record/compact.h); one of them is for the histograms under the lock. The
+ * first lines are allocated with the pool. More are allocated by code that may wait for an allocator: a take that has
+ * waited, an opening, a round of the housekeeper, a reader of the histograms (ceni_times_tend). A give never does.
+ * While a stock is empty records are still counted, but less exactly.
  *
  * Invariants
- *  M1 A lease is counted once at most: by whoever moves its slot out of HELD, or,
- *     if it was revoked, out of REVOKED or RETURNED; and while the slot is that
- *     one's: in a pool with a slot that is neither EMPTY nor IDLE nothing is given back to the
- *     system, so its record is there.
- *  M2 `since` is that of the lease if the note is the lease's and says TIMED: the
- *     note is written after it [T5 in take.c]. It is the moment at which the lease began; or,
- *     turned round (negative), at which it ended, for those who ask how long the object has been idle (look.c).
- *  M3 With exact_times all the while, the times of use are as many as the leases
- *     that have ended, less those that nobody had: an object that was found
- *     unfit or superfluous before it was lent.
+ *  M1 A lease is recorded at most once: by the thread that moves its slot out of HELD or,
+ *     if it was revoked, out of REVOKED or RETURNED, and while that thread owns the slot.
+ *     A pool with a slot that is neither EMPTY nor IDLE is not freed, so its histograms
+ *     exist.
+ *  M2 `since` belongs to the lease if the note does and is marked as TIMED: the note is
+ *     written after it [T5 in take.c]. It is the moment when the lease began, or its
+ *     complement (negative) the moment when it ended, from which look.c computes for how
+ *     long the object has been idle.
+ *  M3 If exact_times was always set, the number of recorded leases is the number of ended
+ *     leases, less those that were never lent: their object was found unfit or superfluous
+ *     before.
  *
  * Order table
- * [M1] ends | load of the note | acquire | T5 in take.c | since, written by who took it | the time of the lease before is counted
+ * [M1] ends | load of the note | acquire | T5 in take.c | since, written by the take | the time of the previous lease is recorded
  *
  * Tested by tests/unit/pool/times_test.c, times_real_test.c, tests/explore/pool_times_test.c, tools/check-instructions.
  */
@@ -52,7 +49,7 @@
 #include "pool/internal.h"
 #include "port/port.h"
 
-enum { USE_LINES = 16, LINES = 16 }; /* of the first blocks: with them a pool of ten has less than 16 KiB */
+enum { USE_LINES = 16, LINES = 16 }; /* of the first blocks: with these a pool of ten objects needs less than 16 KiB */
 
 ceni_times *ceni_times_make(const cen_allocator *allocator)
 {
@@ -70,7 +67,7 @@ undo_times:
     return NULL;
 }
 
-/* Nobody else has it. */
+/* No other thread uses it. */
 void ceni_times_renew(ceni_times *times)
 {
     ceni_stock_renew(&times->use_stock);
@@ -116,7 +113,7 @@ void ceni_timed_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation)
     if (!ceni_slot_is_timed(note, generation) && !ceni_planted(use_of_the_lease_before)) return;
     /* came with the note; carries nothing */
     int64_t now = ceni_pool_now(pool), held = now - ceni_load_relaxed(&slot->since);
-    ceni_store_relaxed(&slot->since, ~now); /* the slot's next state brings it to others; carries nothing */
+    ceni_store_relaxed(&slot->since, ~now); /* published by the slot's next state; carries nothing */
     ceni_times *times = pool->times;
     unsigned stripe = (unsigned)(ceni_holder_known() % CENI_USE_STRIPES);
     ceni_compact_stripe *own = stripe > 0 ? &times->use_stripes[stripe - 1] : NULL;
@@ -124,34 +121,35 @@ void ceni_timed_use_ends(cen_pool *pool, ceni_slot *slot, uint64_t generation)
     ceni_tell_given(pool, held, ceni_setting(&slot->where));
 }
 
-/* As settings are put: a change of settings is no point where another thread may come. Records in progress may be
- * forgotten in part, as histogram.h says. */
+/* The reset is written as settings are: in a world it is no scheduling point. Records in progress may be lost in
+ * part, as histogram.h states. */
 void ceni_use_begins_anew(cen_pool *pool)
 {
     ceni_times *times = pool->times;
     ceni_compact_reset(&times->use, times->use_stripes, CENI_USE_STRIPES - 1, &times->use_stock);
 }
 
-/* ---- For whoever asks ------------------------------------------------------------------- */
+/* ---- Reading ---------------------------------------------------------------------------- */
 
 static void copy(cen_pool *pool, const ceni_compact *from, cen_histogram *out)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_compact_snapshot(from, NULL, 0, &pool->times->stock, out);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
 }
 
-/* Takes that got an object without waiting: all that got one, but those who were served in line. One who was served with a
- * place to open in has no object yet, so that the difference is too small until he has it. It is told as a part of a
- * histogram, and whoever reads one takes a number that falls for a component that began anew: so it never falls. */
+/* The number of takes that got an object without waiting: all takes that got one, less those served in the queue. A
+ * waiter that was served with a place has no object yet, so the difference is too small until its opening has ended.
+ * The number is reported as part of a histogram, whose readers take a falling number for a reset component. So it
+ * never falls. */
 static uint64_t instant_takes(cen_pool *pool)
 {
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     if (cen_pool_stats_get(pool, &s) != CEN_OK) return 0;
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     if (s.taken > s.served + pool->times->instant) pool->times->instant = s.taken - s.served;
     uint64_t instant = pool->times->instant;
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     return instant;
 }
 

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Backtraces of takes, with options.backtraces: where each holder came from in full.
+ * Backtraces of takes, with options.backtraces.
  *
- * Every slot has room for one beside its chunk, written by its holder before its
- * take returns. A reader may come while the next holder writes: the generation
- * that stands before the addresses is taken away first and put last, and a reader
- * looks at it before and after. What it reads in between belongs to that lease,
- * or is not shown.
+ * Every slot has room for one backtrace in its chunk. The holder writes it before its take returns. A reader may read
+ * while the next holder writes. So the generation before the addresses is cleared first and written last, and a
+ * reader checks it before and after. The addresses in between belong to that lease, or are not shown.
  *
- *     room[0]  the generation, 0: being written      room[1..]  return addresses, innermost first; NULL: no more
+ *     room[0]  the generation, 0: being written      room[1..]  return addresses, innermost first; NULL: end
  *
  * Order table
- * [B1] note | store of the generation, 0 | release | - | nothing: those that follow are ordered behind it by B2 | -
- * [B2] note | stores of addresses        | release | B4 | that the generation was taken away before | addresses of two leases are shown as one's
- * [B3] note | store of the generation    | release | B4 | the addresses | the addresses of the last holder are shown as this one's
+ * [B1] note | store of the generation, 0 | release | - | nothing: B2 orders the later stores behind it | -
+ * [B2] note | stores of addresses        | release | B4 | that the generation was cleared before | addresses of two leases are shown as one backtrace
+ * [B3] note | store of the generation    | release | B4 | the addresses | the previous holder's addresses are shown for this one
  * [B4] read | loads of all               | acquire | B2 B3 | the same | the same
  */
 #include "base/plant.h"

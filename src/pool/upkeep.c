@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program asks of a pool's objects from outside: reload, reap, pause,
- * resume, a round of tests.
+ * Operations of the program on the objects of a pool: reload, reap, pause, resume, a round of tests.
  *
- * Reload. An idle object is closed at once. One that is out, or on its way in,
- * is marked: the quick path of its give does not know the marked word, fails,
- * and the slow way closes it. A give that comes before the mark has made the
- * slot idle, where the second look finds it: each slot is looked at until it is
- * neither (L12).
+ * Reload. An idle object is closed at once. An object that is lent, being opened, reset or tested is marked: the
+ * quick path of its give does not match the marked word, and the slow path closes it. A give that comes before the
+ * mark makes the slot idle, where the next check finds it: each slot is checked until it is closed or marked (L12).
  *
- * Reap. No take and no give reads a clock. How long an object has been idle is
- * known if its last lease was timed, or if it was never lent. Otherwise the time
- * counts from the first look that met it idle. Such an object may have been idle
- * for long enough. To close it at once might close one that was given a moment
- * ago; to leave it would mean that the first reap of a pool closes nothing. So the
- * pool notes until when the reap lasts (`reaping`), and the keeper closes the object
- * when it is known to have been idle for long enough, unless it is lent before.
+ * Reap. No take and no give reads a clock. For how long an object has been idle is known if its last lease was timed,
+ * or if it was never lent. Otherwise the time counts from the first reader that saw it idle. Such an object may have
+ * been idle for long enough. Closing it at once might close an object that was given a moment ago; leaving it would
+ * mean that the first reap of a pool closes nothing. So the pool notes until when the reap lasts (`reaping`), and the
+ * keeper closes the object when it is known to have been idle for long enough, unless it is lent before.
  */
 #include "base/error.h"
 #include "base/plant.h"
@@ -35,21 +30,21 @@ static cen_status check(cen_pool *pool, const char *call, const char *what, cen_
 
 static bool close_idle(cen_pool *pool, uint32_t index, uint64_t generation, const char *why)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     bool ours = ceni_idle_withdraw_locked(pool, index, generation);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (ours) ceni_place_end(pool, index, why);
     return ours;
 }
 
-/* True if nothing more is to be done about the slot. */
+/* Returns true if the slot is done. */
 static bool reload_slot(cen_pool *pool, uint32_t index, uint64_t word)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
     uint64_t generation = ceni_word_generation(word);
     ceni_slot_state state = ceni_word_state(word);
     switch (state) {
-    case CENI_SLOT_IDLE: return close_idle(pool, index, generation, "the pool was reloaded");
+    case CENI_SLOT_IDLE: return close_idle(pool, index, generation, "pool reloaded");
     case CENI_SLOT_HELD: return ceni_planted(reload_misses_held) || ceni_slot_mark(slot, generation, CENI_SLOT_HELD);
     case CENI_SLOT_OPENING:
         if (ceni_planted(reload_misses_opening)) return true;
@@ -60,8 +55,8 @@ static bool reload_slot(cen_pool *pool, uint32_t index, uint64_t word)
     }
 }
 
-/* Each gets a moment of its own; the keeper's rounds do the rest. One that is being opened is closed when it is there:
- * a moment that is written now would be forgotten then. */
+/* Give each object a moment of its own; the keeper's rounds do the rest. An object that is being opened is marked,
+ * and closed after it is opened, because a moment that is written now would be overwritten. */
 static void reload_later(cen_pool *pool, uint32_t index, int64_t now, int64_t spread_ns)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
@@ -74,21 +69,21 @@ static void reload_later(cen_pool *pool, uint32_t index, int64_t now, int64_t sp
     if (moment < expires) ceni_store_relaxed(&slot->expires_at, moment); /* likewise; carries nothing */
 }
 
-/* So that objects whose time comes are found in time, though no limit asks for rounds. */
+/* Plan rounds in which the objects are found in time, even if no limit needs rounds. */
 static cen_status plan_rounds(cen_pool *pool, int64_t until, int64_t period, cen_error *error)
 {
-    ceni_followup call = {.more = false};
+    ceni_followup followup = {.more = false};
     cen_status status = ceni_pool_need_runtime(pool);
-    if (status != CEN_OK) return ceni_error_set(error, status, 0, "pool \"%s\": no runtime could be had", pool->name);
+    if (status != CEN_OK) return ceni_error_set(error, status, 0, "pool \"%s\": cannot use the runtime", pool->name);
     int64_t now = ceni_pool_now(pool);
-    ceni_waiters_lock(pool->line);
-    bool others = now < pool->rounds_until; /* an earlier reload is still being spread: its rounds go on */
+    ceni_waiters_lock(pool->waiters);
+    bool others = now < pool->rounds_until; /* an earlier reload is still spread: its rounds go on */
     if (until > 0 && (!others || period < pool->rounds_period)) pool->rounds_period = period;
     if (until > pool->rounds_until) pool->rounds_until = until;
     pool->next_round = now;
-    ceni_keeper_plan_locked(pool, &call);
-    ceni_waiters_unlock(pool->line);
-    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
+    ceni_keeper_plan_locked(pool, &followup);
+    ceni_waiters_unlock(pool->waiters);
+    ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
     return CEN_OK;
 }
 
@@ -110,11 +105,11 @@ cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error)
         else
             while (!reload_slot(pool, index, ceni_word_at(pool, index))) continue;
     }
-    ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_RELOADED}, "the pool is reloaded");
+    ceni_pool_event_tell(pool, (ceni_occurrence){.kind = CEN_EVENT_RELOADED}, "reloaded");
     return CEN_OK;
 }
 
-/* An idle object that may have been idle for so long, though nobody can tell. */
+/* Whether an idle object may have been idle for idle_ns, although that is not known. */
 static bool is_doubtful(cen_pool *pool, uint32_t index, uint64_t word, int64_t idle_ns)
 {
     ceni_slot *slot = ceni_slot_at(pool, index);
@@ -127,14 +122,15 @@ static bool is_doubtful(cen_pool *pool, uint32_t index, uint64_t word, int64_t i
 static bool any_doubtful(cen_pool *pool, int64_t idle_ns)
 {
     bool any = false;
-    for (uint32_t index = ceni_place_reach(pool); index-- > 0;) { /* all are met, so that all have an age from now on */
+    for (uint32_t index = ceni_place_reach(pool); index-- > 0;) { /* marks all, so that all have an age from now on */
         uint64_t word = ceni_word_at(pool, index);
         any |= ceni_word_state(word) == CENI_SLOT_IDLE && is_doubtful(pool, index, word, idle_ns);
     }
     return any;
 }
 
-/* The entry of a reap with the same time, or a free one, or the one with the longest time: the new one counts for it. */
+/* The entry of a reap with the same time, or a free entry, or otherwise the one with the longest time, which the new
+ * reap joins. */
 static ceni_reaping *reaping_for_locked(cen_pool *pool, int64_t idle_ns)
 {
     ceni_reaping *best = &pool->reaping[0];
@@ -146,23 +142,23 @@ static ceni_reaping *reaping_for_locked(cen_pool *pool, int64_t idle_ns)
     return best;
 }
 
-/* What was idle when this is called is closed when it has been idle for so long, unless it is lent before. */
+/* Have the objects that are idle now closed when they have been idle for idle_ns, unless they are lent before. */
 static cen_status reap_later(cen_pool *pool, int64_t idle_ns, cen_error *error)
 {
-    ceni_followup call = {.more = false};
+    ceni_followup followup = {.more = false};
     cen_status status = ceni_pool_need_runtime(pool);
     if (status != CEN_OK)
-        return ceni_error_set(error, status, 0, "pool \"%s\": no runtime to reap later: %s", pool->name,
+        return ceni_error_set(error, status, 0, "pool \"%s\": cannot use the runtime for a later reap: %s", pool->name,
                               cen_status_text(status));
     int64_t now = ceni_pool_now(pool);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_reaping *r = reaping_for_locked(pool, idle_ns);
     if (r->idle_ns < idle_ns) r->idle_ns = idle_ns;
     r->until = r->idle_ns < CENI_FOREVER - now ? now + r->idle_ns : CENI_FOREVER;
     if (r->until < pool->next_round) pool->next_round = r->until;
-    ceni_keeper_plan_locked(pool, &call);
-    ceni_waiters_unlock(pool->line);
-    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
+    ceni_keeper_plan_locked(pool, &followup);
+    ceni_waiters_unlock(pool->waiters);
+    ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
     return CEN_OK;
 }
 
@@ -193,24 +189,24 @@ cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_err
 
 static cen_status set_paused(cen_pool *pool, bool paused)
 {
-    ceni_followup call = {.more = false};
-    ceni_waiters *line = pool->line;
-    ceni_waiters_lock(line);
+    ceni_followup followup = {.more = false};
+    ceni_waiters *waiters = pool->waiters;
+    ceni_waiters_lock(waiters);
     bool changes = pool->paused != paused;
     pool->paused = paused;
-    if (changes && !paused) ceni_pace_begin_locked(pool, ceni_clock_now()); /* a pause is no slowness */
+    if (changes && !paused) ceni_pace_begin_locked(pool, ceni_clock_now()); /* the pause does not count for the pace */
     bool lends = !paused || ceni_planted(pause_still_lends);
     ceni_setting_put(&pool->by_line, !lends || ceni_pool_has(&pool->strict));
-    bool waited_for = ceni_load_relaxed(&line->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
+    bool waited_for = ceni_load_relaxed(&waiters->ctl) >= CENI_CTL_ONE; /* written under this lock; carries nothing */
     bool first = !lends || (ceni_pool_has(&pool->strict) && waited_for);
-    ceni_waiters_mark_locked(line, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
+    ceni_waiters_mark_locked(waiters, CENI_CTL_FIRST, first ? CENI_CTL_FIRST : 0);
     ceni_places_counted_locked(pool);
-    if (!ceni_planted(resume_tells_nobody)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &call);
-    ceni_waiters_unlock(line);
-    ceni_waiters_follow_up(line, pool->id, pool, &call);
+    if (!ceni_planted(resume_tells_nobody)) ceni_waiters_pump_locked(pool, CENI_NO_INDEX, &followup);
+    ceni_waiters_unlock(waiters);
+    ceni_waiters_follow_up(waiters, pool->id, pool, &followup);
     if (changes)
         ceni_pool_event_tell(pool, (ceni_occurrence){.kind = paused ? CEN_EVENT_PAUSED : CEN_EVENT_RESUMED}, "%s",
-                             paused ? "the pool is paused" : "the pool goes on");
+                             paused ? "paused" : "resumed");
     return CEN_OK;
 }
 
@@ -229,18 +225,18 @@ cen_status cen_pool_resume(cen_pool *pool, cen_error *error)
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
-/* Under the lock, because of one that is tested it is written there when that began, and the time limit counts from then. */
+/* Under the lock: in a slot that is TESTING, tested_at is when the test began, and the timeout counts from it. */
 static void forget_test(cen_pool *pool, uint32_t index)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     if (ceni_word_state(ceni_word_at(pool, index)) == CENI_SLOT_IDLE)
         ceni_store_relaxed(&ceni_slot_at(pool, index)->tested_at, 0); /* never; a moment; carries nothing */
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
 }
 
 cen_status cen_pool_test_idle(cen_pool *pool, cen_error *error)
 {
-    cen_status status = check(pool, "cen_pool_test_idle", "a round of tests", error);
+    cen_status status = check(pool, "cen_pool_test_idle", "a round of health checks", error);
     if (status != CEN_OK) return status;
     uint32_t places = ceni_place_reach(pool);
     for (uint32_t index = 0; index < places; index++)

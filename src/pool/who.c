@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose a lease is and for how long, in words:
+ * A holder and the age of its lease, as text:
  *
- *     thread 7 (worker, tid 4711)   the system's name and number of the thread, as they are when the words are made
- *     thread 7 (ended)              the thread has ended, and noticed it by the library's exit hook
- *     thread 7                      the system does not tell, or there have been 1024 younger threads
+ *     thread 7 (worker, tid 4711)   the system's name and number of the thread, at the moment when the text is made
+ *     thread 7 (ended)              the thread has ended and has run the library's exit hook
+ *     thread 7                      the system does not know it, or there have been 1024 newer threads
  *     task 12
  *
- * The name costs a read of /proc: it belongs into texts that are made now and then.
+ * The name costs a read of /proc, so it is only for texts that are made from time to time.
  */
 #include <stdio.h>
 
@@ -33,7 +33,7 @@ const char *ceni_held_say(int64_t ns, char text[CENI_HOLDER_ROOM])
 {
     const int64_t us = 1000, ms = 1000 * us, s = 1000 * ms, min = 60 * s;
     long long most = ns;
-    if (ns < us) snprintf(text, CENI_HOLDER_ROOM, "since when is not known");
+    if (ns < us) snprintf(text, CENI_HOLDER_ROOM, "for an unknown time");
     else if (ns < 10 * ms) snprintf(text, CENI_HOLDER_ROOM, "for at least %lld us", most / us);
     else if (ns < 10 * s) snprintf(text, CENI_HOLDER_ROOM, "for at least %lld ms", most / ms);
     else if (ns < 10 * min) snprintf(text, CENI_HOLDER_ROOM, "for at least %lld s", most / s);

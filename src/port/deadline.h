@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a cen_deadline means once the clock has been read. */
+/* Converts a cen_deadline to a moment on the monotonic clock. */
 #ifndef CENI_PORT_DEADLINE_H
 #define CENI_PORT_DEADLINE_H
 
@@ -11,8 +11,8 @@
 
 CENI_SPI_BEGIN
 
-/* The moment on the monotonic clock: INT64_MAX for never, 0 (long ago) for
- * now. The caller has replaced CEN_DEFAULT by its default before. */
+/* Return the moment on the monotonic clock: INT64_MAX for never, 0 (long past) for now. The caller replaces
+ * CEN_DEFAULT by its default before. */
 int64_t ceni_deadline_moment(cen_deadline deadline, int64_t now);
 
 static inline bool ceni_deadline_is_now(cen_deadline deadline)

@@ -2,33 +2,34 @@
 /*
  * Waiting at exit for the library's threads.
  *
- *     one word:  exiting | who awaits | threads that leave | calls that run
+ *     one word:  exiting | waiters | leaving threads | running calls
  *
- *     thread:  calls + 1 ─ exiting? no ▶ calls driver or program ▶ calls - 1 ▶ somebody awaits: wakes it
+ *     thread:  calls + 1 ─ exiting? no ▶ calls driver or program ▶ calls - 1 ▶ a waiter: wakes it
  *                         └ yes ▶ calls - 1, and does not call
- *     exit:    sets exiting ▶ cancels ▶ awaits calls = own, leaving = 0, or its timeout ▶ the next handler
+ *     exit:    sets exiting ▶ cancels ▶ waits for calls = own, leaving = 0, or its timeout ▶ the next handler
  *
  * Invariants
- *  X1 A thread is in a call only if it raised the count while `exiting` was not set. Both are in one word, so exit, which sets the
- *     bit, sees each such thread in the count, and after that no count stands for a call.
- *  X2 A thread of the library that runs destructors is counted until these have run, is joined by another, or began to leave after
- *     `exiting` was set and then sleeps for ever.
+ *  X1 A thread is in a call only if it raised the count while `exiting` was not set. Both are in one word. So exit,
+ *     which sets the bit, sees every such thread in the count. A count that is raised later does not begin a call.
+ *  X2 A thread of the library that runs destructors is in one of three states: it is counted until they have run,
+ *     another thread joins it, or it began to leave after `exiting` was set and sleeps forever.
  *  X3 The word is 0 in a forked child (port/posix/fork.c), where there are no threads to count.
  *
- * The naive version counts in one word and says that the process exits in another: a thread that looks before exit says so, and
- * counts after exit has looked, is missed. The naive handler is registered when the library starts. atexit runs its handlers last
- * in, first out, and a client library registers its own in its first use: so its tables are gone before ours waits. Hence
- * ceni_exit_register is called again after each driver's prepare; only the first handler that runs does anything.
+ * The naive version keeps the count in one word and the exiting flag in another. A thread that checks the flag before
+ * exit sets it, and raises the count after exit has read it, is missed. The naive handler is registered when the
+ * library starts. But atexit runs handlers last in, first out, and a client library registers its handler at its
+ * first use. So the client library would free its tables before our handler waits. Therefore ceni_exit_register is
+ * called again after each driver's prepare; only the first handler that runs does anything.
  *
- * Waiting: `turns` changes after each end that somebody may await. A waiter reads it, then the word, and sleeps if it is still
- * the same.
+ * Waiting: `turns` changes after each end that a thread may be waiting for. A waiter reads `turns`, then the word,
+ * and sleeps if `turns` is unchanged.
  *
  * Order table
  * tag  site  | operation | order   | pairs with | carries                           | breaks if weakened
  * [X1] begin | add       | acq_rel | [X2]       | nothing but the word itself       | nothing: the word decides
- * [X2] end   | sub       | acq_rel | [X3] [X4]  | all that the call did             | exit goes on before the call's last writes
- * [X3] run, await | or, add | seq_cst, acq_rel | [X2] | that somebody awaits        | nothing: the word decides
- * [X4] is_quiet | load   | acquire | [X2]       | all that ended calls did          | as [X2]
+ * [X2] end   | sub       | acq_rel | [X3] [X4]  | all writes of the call            | exit goes on before the call's last writes
+ * [X3] run, await | or, add | seq_cst, acq_rel | [X2] | that a thread waits         | nothing: the word decides
+ * [X4] nobody_is_busy | load   | acquire | [X2]       | all writes of ended calls         | as [X2]
  * [X5] end   | add of turns  | acq_rel | [X6]   | the word that was lowered         | a waiter sees the turn and not the end, and sleeps on
  * [X6] await | load of turns | acquire | [X5]   | the same                          | the same
  *
@@ -54,7 +55,7 @@ enum { KEYS = 32 };
 static const int64_t default_timeout_ns = INT64_C(2000000000);
 
 #ifdef CENI_WATCHED
-static CENI_STATIC _Atomic uint64_t world_word; /* a world has no memory that a fork wipes */
+static CENI_STATIC _Atomic uint64_t world_word; /* in a world no memory is wiped by a fork */
 static _Atomic uint64_t *word(void)
 {
     return &world_word;
@@ -100,7 +101,7 @@ static bool raise_unless_exiting(uint64_t unit)
 
 uint64_t ceni_exit_call_begin(void)
 {
-    uint64_t epoch = ceni_fork_epoch(); /* before the word: from now on a fork wipes it */
+    uint64_t epoch = ceni_fork_epoch(); /* before the word is used: from now on a fork wipes it */
     if (!raise_unless_exiting(CALL)) return 0;
     ceni_thread_set_in_call(true);
     return epoch;
@@ -117,7 +118,7 @@ bool ceni_exit_leaving_begin(void)
 {
     ceni_fork_epoch(); /* from now on a fork wipes the word */
     if (!raise_unless_exiting(LEAVING)) return false;
-    /* its destructors cannot be followed: too early is better than never */
+    /* the end of its destructors cannot be noticed: counting it off too early is better than never */
     if (!ceni_thread_mark_leaving()) lower(LEAVING);
     return true;
 }
@@ -154,7 +155,7 @@ static bool await(int64_t moment, bool with_calls, bool (*quiet)(void *), void *
     bool done, late = false;
     for (;;) {
         uint32_t seen = ceni_load_acquire(&turns); /* [X6] */
-        /* In this order: what is taken from a queue is counted before it is out of it. */
+        /* In this order: a job is counted before it leaves its queue. */
         done = (!quiet || quiet(argument)) && (!with_calls || nobody_is_busy());
         if (done || late) break;
         late = ceni_futex_wait(&turns, seen, moment) == CENI_TIMED_OUT;
@@ -191,19 +192,19 @@ static int64_t last_moment(void)
 
 void ceni_exit_run(void)
 {
-    ceni_fork_epoch();                                      /* in a forked child the word is wiped before it is used */
+    ceni_fork_epoch();                                      /* from now on a fork wipes the word */
     if (ceni_or_seq_cst(word(), EXITING) & EXITING) return; /* [X3] */
     void (*cancel)(void) = (void (*)(void))ceni_setting(&cancels);
     if (cancel && !ceni_planted(exit_cancels_nothing)) cancel();
     await(last_moment(), true, NULL, NULL);
 }
 
-/* True: the key was not known. A table that is full knows all. */
+/* Returns true if the key is new. A full table treats every key as known. */
 static bool is_new(const void *key)
 {
     for (int i = 0; i < KEYS; i++) {
         const void *found = NULL;
-        if (ceni_cas_relaxed(&keys[i], &found, key)) return true; /* decides who; carries nothing */
+        if (ceni_cas_relaxed(&keys[i], &found, key)) return true; /* decides which thread adds it; carries nothing */
         if (found == key) return false;
     }
     return false;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of the process: which threads of the library are in a call, and how exit waits for them.
+ * The end of the process: exit waits for the library's threads that run code of a driver or of the program.
  *
- * exit runs the handlers of atexit while all other threads go on. A client library that frees its tables there (OpenSSL does)
- * crashes a thread that is inside it. So each thread of the library says when it calls code of a driver or of the program:
+ * exit runs the handlers of atexit while all other threads go on. A client library that frees its tables in its
+ * handler, as OpenSSL does, crashes a thread that is inside that library. So each thread of cenote marks its calls of
+ * a driver or of the program:
  *
  *     uint64_t call = ceni_exit_call_begin();
  *     if (!call) ... the process exits: do not call ...
  *     ... the call ...
  *     ceni_exit_call_end(call);
  *
- * and exit, in a handler of its own, lets no call begin and waits for those that run. Program threads are not counted: whether
- * they use a library at exit is the program's affair.
+ * At exit a handler of cenote lets no call begin, and waits for the running ones. Threads of the program are not
+ * counted: the program decides whether they use a client library during exit.
  *
- * Threads: everything from any thread.
- * Fork: the child begins with no calls; those that ran at the fork are the parent's.
+ * Threads: any thread may call any function.
+ * Fork: the child starts with no calls. Calls that ran at the fork belong to the parent.
  */
 #ifndef CENI_PORT_PROCESS_EXIT_H
 #define CENI_PORT_PROCESS_EXIT_H
@@ -22,46 +23,48 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A call begins on this thread. Calls do not nest. Returns 0 if the process exits; then there is no call. */
+/* Begin a call on this thread. Calls do not nest. Returns 0 if the process exits; then no call begins. */
 uint64_t ceni_exit_call_begin(void);
 
-/* The call has returned. A child that was forked within it may say so, too. */
+/* End a call. A child that was forked during the call may also end it. */
 void ceni_exit_call_end(uint64_t call);
 
-/* This thread ends: it runs nothing but its destructors, which belong to libraries and run code of theirs. It counts until they
- * have run. False: the process exits; a thread that nobody joins must not go on: ceni_exit_sleep. */
+/* This thread ends: from now on it runs only its thread-specific destructors, which may run code of client libraries.
+ * It is counted until they have run. Returns false if the process exits; a thread that will not be joined must then
+ * call ceni_exit_sleep instead of ending. */
 bool ceni_exit_leaving_begin(void);
 
-/* Sleeps until the process is gone. */
+/* Sleep until the process has ended. */
 _Noreturn void ceni_exit_sleep(void);
 
-/* The destructors have run. Only for the seam: ceni_thread_mark_leaving. */
+/* The destructors have run. Called only by the implementation of ceni_thread_mark_leaving. */
 void ceni_exit_left(void);
 
-/* Whether the process exits. */
+/* Return true if the process exits. */
 bool ceni_exiting(void);
 
-/* Registers the handler with atexit. Handlers run last in, first out, so it must be registered after those of a client library:
- * call this when the library was initialised. `key` names the driver that initialised it, by any address; the second call with the
- * same key changes nothing. NULL: the handler is registered if it is not yet. `cancel`, if not NULL, is called by the handler,
- * once, to make running calls return soon. */
+/* Register the handler with atexit. Handlers run last in, first out, so it must be registered after those of a client
+ * library: call this after that library was initialised. `key` is any address that identifies the driver that
+ * initialised it; a second call with the same key does nothing. NULL: register the handler unless it is registered
+ * already. If `cancel` is not NULL, the handler calls it once, to make running calls return soon. */
 void ceni_exit_register(const void *key, void (*cancel)(void));
 
-/* What the handler does: no call begins from now on, running ones are cancelled and awaited for the timeout at most. The
- * calling thread's own call is not awaited. The second time it does nothing. */
+/* The handler: let no call begin from now on, cancel the running ones, and wait for them, at most for the timeout. It
+ * does not wait for a call of the calling thread. A second run does nothing. */
 void ceni_exit_run(void);
 
-/* How long the handler waits at most. */
+/* Set the handler's timeout. 0: the default, 2 s. CEN_NONE: do not wait. CEN_OFF: no limit. */
 void ceni_exit_set_timeout(int64_t ns);
 
-/* Waits, until `moment` at most, for all calls but the caller's own and for all threads that leave, and until `quiet`, if it is
- * not NULL, says true. It is asked again whenever a call has ended. False: the moment came first. */
+/* Wait, until `moment` at most, until no call runs except the caller's own, no thread is leaving, and `quiet`, if it
+ * is not NULL, returns true. `quiet` is called again whenever a call has ended. Returns false if the moment came
+ * first. */
 bool ceni_exit_await(int64_t moment, bool (*quiet)(void *argument), void *argument);
 
-/* The same without the calls of others: until `quiet` says true. */
+/* The same, but wait only until `quiet` returns true. */
 bool ceni_exit_await_only(int64_t moment, bool (*quiet)(void *argument), void *argument);
 
-/* What `quiet` says may have changed. */
+/* Wake the waiters: the result of `quiet` may have changed. */
 void ceni_exit_nudge(void);
 
 #endif

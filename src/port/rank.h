@@ -2,19 +2,17 @@
 /*
  * The ranks of the library's locks, in the order in which they are taken.
  *
- * A thread that holds a lock may only take one of a higher rank, so no circle
- * of threads waiting for one another can form. Two locks of one rank are
- * never held together. In builds with CENI_PLANTS each thread keeps a mask of
- * the ranks that it holds, and breaking the order, or calling out to the
- * program's code with a lock held, prints the ranks and aborts. In all other
- * builds the checks are not in the binary.
+ * A thread that holds a lock may only take a lock of a higher rank, so no cycle of threads that wait for one another
+ * can form. Two locks of one rank are never held together. In builds with CENI_PLANTS each thread has a mask of the
+ * ranks that it holds. Breaking the order, or calling the program's code with a lock held, prints the ranks and
+ * aborts. In all other builds the checks are not in the binary.
  */
 #ifndef CENI_PORT_RANK_H
 #define CENI_PORT_RANK_H
 
 #include <stdint.h>
 
-/* name, what such a lock protects; lowest, that is taken first, at the top */
+/* name, what such a lock protects; the lowest rank, taken first, at the top */
 #define CENI_RANK_LIST(X) \
     X(EVENTS, "who is told the process' events, and where they are") \
     X(DIRECTORY, "the list of every live component") \
@@ -51,19 +49,18 @@ typedef enum ceni_rank {
 
 #ifdef CENI_PLANTS
 
-/* The calling thread's own mask, one bit per rank held. Where threads are
- * fibers of one system thread, port/fake gives each fiber its own. */
+/* The calling thread's mask, one bit per rank held. In port/fake, where threads are fibers of one system thread, each
+ * fiber has its own. */
 uint32_t *ceni_rank_mask(void);
 
-/* Notes that `rank` is about to be taken; aborts unless it is higher than all held. */
+/* Note that `rank` is about to be taken. Aborts unless it is higher than all ranks held. */
 void ceni_rank_enter(ceni_rank rank);
 
-/* Notes that `rank` is held no more; aborts if it was not. */
+/* Note that `rank` is released. Aborts if it was not held. */
 void ceni_rank_leave(ceni_rank rank);
 
-/* Aborts if the thread holds any lock. Stands before every call out to the
- * program's code; `where` names the call. base/alloc.c declares it, too, for
- * its calls of the program's allocator. */
+/* Abort if the thread holds any lock. Called before every call of the program's code; `where` names that call.
+ * base/alloc.c has its own declaration, for its calls of the program's allocator. */
 void ceni_rank_expect_none(const char *where);
 
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls that block: on a helper of the pool's runtime, or, for a test, on the thread that takes. */
+/* The blocking calls. They run on a helper of the pool's runtime; a test may also run on the thread that takes. */
 #include <errno.h>
 #include <poll.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 static const int64_t MS = 1000000;
 
-/* Milliseconds until then, rounded up; -1: for ever. */
+/* Return the milliseconds until then, rounded up; -1: no limit. */
 static int remaining(int64_t until)
 {
     if (until == INT64_MAX) return -1;
@@ -25,7 +25,7 @@ static int await_socket(ceni_pq_work *work, int wants)
                                {.fd = work->state->exits, .events = POLLIN}};
     int ms = remaining(work->until), ready = poll(waiting, 2, ms);
     if (ready > 0 && waiting[1].revents) {
-        ceni_pq_give_up(work, CEN_CLOSED, "the process exits");
+        ceni_pq_give_up(work, CEN_CLOSED, "process is exiting");
         return CENI_PQ_DONE;
     }
     if (ready > 0) return ceni_pq_go(work);

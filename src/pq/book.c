@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a PGconn to what we know of it. libpq has a place for such things (PQregisterEventProc), but whoever uses that
- * pays for it in each result: two allocations and three calls, more than all that a pool adds to a query. So there is
- * one book for the process.
+ * A map from a PGconn to what this driver knows of it. libpq has a mechanism for that (PQregisterEventProc), but it
+ * costs two allocations and three calls per result, more than everything a pool adds to a query. So there is one map
+ * for the process.
  *
- * A hash table with open addressing. Whoever looks takes no lock, and looks only for a connection that it has: written
- * before it got it, and removed after it gave it back. Hence, for the key that is sought:
- *   B1  it stays in its place until it is removed, and no place on the way to it is empty: a place that was used is
- *       REMOVED, and may be used again, but is never empty again.
- *   B2  a table of which more than half would be in use is copied under the lock into one of twice the size, and
- *       replaced; the old one is never freed, since somebody may be reading it. All old ones together are smaller than
- *       the newest.
- *   B3  whatever was removed before, the way to a connection is as short as when it was written: it took the first
- *       place that was free.
- * The fields are atomic and in sequentially consistent order, which costs nothing where one looks.
+ * It is a hash table with open addressing. A lookup takes no lock, and is only made for a connection that the caller
+ * has: the entry was written before the caller got the connection, and is removed after it was given back. Hence, for
+ * the key of a lookup:
+ *   B1  The entry stays in its place until it is removed, and no place on the probe path to it is empty: a used place
+ *       becomes REMOVED and may be used again, but is never empty again.
+ *   B2  A table that would be more than half full is copied under the lock into one of twice the size, and replaced.
+ *       The
+ *       old one is never freed, because another thread may be reading it. All old tables together are smaller than the
+ *       newest.
+ *   B3  Removals do not lengthen the probe path to an entry: it took the first free place.
+ * The fields are sequentially consistent atomics, which cost nothing for a lookup.
  *
- * fork: the lock is taken before and released after, so that the child finds the book whole.
+ * fork: the lock is taken before it and released after it, so the child's map is consistent.
  */
 #include <stdlib.h>
 
 #include "pq/internal.h"
 
 typedef struct place {
-    _Atomic(const PGconn *) conn; /* NULL: empty, and always was */
+    _Atomic(const PGconn *) conn; /* NULL: never used */
     _Atomic(ceni_pq_link *) link;
 } place;
 
 typedef struct table {
     size_t mask;
-    struct table *older; /* never read: so that a checker of leaks sees that it is wanted */
+    struct table *older; /* never read; keeps old tables reachable for leak checkers */
     place places[];
 } table;
 
@@ -83,10 +84,10 @@ static void put(table *self, ceni_pq_link *link)
     while (self->places[i & self->mask].conn && self->places[i & self->mask].conn != REMOVED) i++;
     place *at = &self->places[i & self->mask];
     at->link = link;
-    at->conn = link->conn; /* from here on it is found */
+    at->conn = link->conn; /* from here on lookups find it */
 }
 
-/* A table with room for one more. */
+/* Return a table with room for one more entry. */
 static table *with_room(table *old)
 {
     if (old && (entries + 1) * 2 <= old->mask + 1) return old;

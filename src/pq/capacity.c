@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The pool's max beside what the server has. */
+/* Comparing the pool's max with the server's limit. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "pq/internal.h"
 
-/* reserved_connections came with version 16. Sessions of other users have their kind hidden from those without privileges, but not
- * their database; those of the server itself have none, or a kind that is told. */
+/* reserved_connections exists since version 16. Unprivileged users cannot see the backend type of other users'
+ * sessions, but their database. Sessions of the server itself have no database, or a visible type. */
 const char ceni_pq_capacity_question[] = "select current_setting('max_connections'), "
                                          "current_setting('superuser_reserved_connections')::int + "
                                          "coalesce(current_setting('reserved_connections', true), '0')::int, "
@@ -24,19 +24,18 @@ static void say(cen_pq_capacity_report *report, const PGconn *conn)
     if (report->pool_max && report->fits)
         snprintf(judgement, sizeof judgement, "; a pool of %u fits", report->pool_max);
     else if (report->pool_max)
-        snprintf(judgement, sizeof judgement, "; a pool of %u does not fit, and may fail to open more than %u",
+        snprintf(judgement, sizeof judgement, "; a pool of %u does not fit: opening more than %u may fail",
                  report->pool_max, report->free + 1);
-    snprintf(
-        report->text, sizeof report->text,
-        "PostgreSQL at %.60s:%.10s allows %u connections and reserves %u of them; %u are in use and %u are free%s.",
-        PQhost(conn), PQport(conn), report->max_connections, report->reserved, report->in_use, report->free, judgement);
+    snprintf(report->text, sizeof report->text,
+             "PostgreSQL at %.60s:%.10s: limit of %u connections (%u reserved, %u in use, %u free)%s", PQhost(conn),
+             PQport(conn), report->max_connections, report->reserved, report->in_use, report->free, judgement);
 }
 
 cen_status ceni_pq_capacity_read(const PGconn *conn, const PGresult *answer, uint32_t max, cen_pq_capacity_report *out,
                                  cen_error *error)
 {
     if (!answer || PQntuples(answer) != 1 || PQnfields(answer) != 3)
-        return ceni_pq_say(error, conn, CEN_DRIVER, "", "it did not say how many connections it has", NULL);
+        return ceni_pq_say(error, conn, CEN_DRIVER, "", "connection limit not reported", NULL);
     *out = (cen_pq_capacity_report){.size = sizeof *out,
                                     .pool_max = max,
                                     .max_connections = number(answer, 0),

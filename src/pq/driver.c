@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The driver: its two tables of calls, and those calls that are the same in both. */
+/* The driver: its tables of calls, and the calls that are the same in all of them. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,8 +12,9 @@ static void close_connection(void *state, void *conn)
     ceni_pq_finish(conn);
 }
 
-/* One that is at rest, in a pool that asks for nothing more, is passed by a few steps. PQtransactionStatus says ACTIVE also
- * if results are left unread, and UNKNOWN if libpq has found the connection broken. */
+/* Check a connection thoroughly. An idle connection, in a pool without a role and without a reset at every give, passes
+ * the short check below. PQtransactionStatus is ACTIVE also if results were not read, and UNKNOWN if libpq has found
+ * the connection broken. */
 static cen_condition look_closely(const ceni_pq_state *state, PGconn *conn, PGTransactionStatusType transaction)
 {
     const ceni_pq_link *link = ceni_pq_book_find(conn);
@@ -27,7 +28,7 @@ static cen_condition look_closely(const ceni_pq_state *state, PGconn *conn, PGTr
     return is_clean ? CEN_CLEAN : CEN_DIRTY;
 }
 
-/* At every give: looks at memory only. */
+/* Called at every give: only reads memory. */
 static cen_condition check_connection(void *argument, void *conn)
 {
     const ceni_pq_state *state = argument;
@@ -45,8 +46,9 @@ static void interrupt_connection(void *argument, void *conn)
     if (link) ceni_pq_interrupt(link->stop, state->options.cancel_timeout_ns);
 }
 
-/* In the child of a fork: what libpq says at the end goes to /dev/null, in whose place the parent's socket was. In the same
- * process a holder has been given up who may still use the connection: then it is cut off and its memory left alone. */
+/* In a forked child: replace the parent's socket by /dev/null, so that libpq's closing message goes there. In the same
+ * process the pool has given up a holder that may still use the connection: then the connection is shut down, and its
+ * memory is left alone. */
 static void abandon_connection(void *argument, void *conn)
 {
     (void)argument;
@@ -58,7 +60,7 @@ static void abandon_connection(void *argument, void *conn)
     }
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nothing < 0 || (PQsocket(conn) >= 0 && dup2(nothing, PQsocket(conn)) < 0))
-        return; /* rather leave it than say something */
+        return; /* leave it open rather than send anything to the server */
     close(nothing);
     if (link->is_broken) link->state->condemned--;
     ceni_pq_book_remove(conn);
@@ -68,7 +70,7 @@ static void abandon_connection(void *argument, void *conn)
     PQfinish(conn);
 }
 
-/* The server's process; behind PgBouncer that of its own making. */
+/* The pid of the server's process; behind PgBouncer a number that PgBouncer invents. */
 static uint64_t identify(void *unused, void *conn)
 {
     (void)unused;
@@ -85,7 +87,7 @@ static uint64_t identify(void *unused, void *conn)
 
 static const cen_driver_calls uri_calls = {SAME, BLOCKING, .prepare = ceni_pq_prepare_uri};
 static const cen_driver_calls blocking_calls = {SAME, BLOCKING, .prepare = ceni_pq_prepare_with};
-/* close is not among what is done later, because it never waits: link.c. */
+/* There is no asynchronous close, because close never waits: link.c. */
 static const cen_driver_calls later_calls = {SAME,
                                              .prepare = ceni_pq_prepare_with,
                                              .open_async = ceni_pq_open_async,

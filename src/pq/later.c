@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls that are done later: the steps of work.c, driven by a poller.
+ * The asynchronous calls: the steps of work.c, driven by a poller.
  *
- * A call belongs to one thread at a time, its owner, who alone touches `work`. Ownership passes through the watch:
+ * A call belongs to one thread at a time, its owner, and only the owner touches `work`. Ownership passes through the
+ * watch:
  *
- *     whoever started it  --watch-->  nobody  --ready-->    the poller's thread, in `ready`
- *                                             --unwatch-->  the pool's cancel, if its unwatch says true
- *     whoever finds that a name is to be looked up  --post-->  a helper of the process' own runtime, in `look_up`
+ *     the thread that started it  --watch-->  none  --ready-->    the poller's thread, in `ready`
+ *                                                   --unwatch-->  the pool's cancel, if its unwatch returns true
+ *     the thread that needs a name lookup  --post-->  a helper of the process's own runtime, in `look_up`
  *
- * Only an owner watches, without the lock, since the poller may call the program's allocator. Under the lock it has looked before
- * whether the call was cancelled, and said what it is about to watch. So a cancel that says so under the lock and then finds
- * nothing to unwatch either finds that, and makes it ready, so that the poller tells at once; or the owner of that moment will see
- * that the call was cancelled. And an owner ends the call once, in `finish`; when that says that the call is done, the pool and
- * with it the state may be gone.
+ * Only an owner watches, and without the lock, because the poller may call the program's allocator. Before that, under
+ * the lock, it has checked whether the call was cancelled, and published what it is about to watch. A cancel sets its
+ * flag under the lock. If it then finds nothing to unwatch, either it finds the published descriptor and makes it
+ * ready, so that the poller calls `ready` at once; or the current owner will see the flag. An owner ends the call once,
+ * in `finish`. After that has reported the end to the pool, the pool and with it the state may be gone.
  *
- * A cancel request to the server (stop.c) may come back long after the call has ended, and the pool, and the poller: so
- * it touches nothing but the call's own memory, which is counted, and a pipe in it, whose other end is watched instead
- * of the connection's socket.
+ * A cancel request to the server (stop.c) may end long after the call, the pool and the poller. So it touches only the
+ * call's own memory, which is reference-counted, and a pipe in it, whose other end is watched instead of the
+ * connection's socket.
  *
- * fork: the poller is the parent's, and the lock may have been held: a child's calls are FORKED before anything is touched.
+ * fork: the poller is the parent's, and the lock may have been held. Calls in a child return FORKED before anything is
+ * touched.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -30,7 +32,7 @@
 #include "pq/internal.h"
 
 typedef struct ceni_pq_later {
-    /* the owner's */
+    /* only the owner */
     ceni_pq_work work;
     cen_watch watch;
     cen_job job;
@@ -40,11 +42,11 @@ typedef struct ceni_pq_later {
     /* under state->lock */
     struct ceni_pq_later *next;
     bool is_cancelled;
-    int socket, bell; /* one is watched or about to be: the connection's, or the pipe by its other end; else -1 */
+    int socket, bell; /* what a cancel makes ready: the connection's socket, or the pipe's write end; else -1 */
     /* any thread */
-    _Atomic uint32_t refs; /* the call's own, the cancel request's, one of each ceni_pq_cancel_call */
-    _Atomic bool was_sent; /* written before the pipe */
-    int pipe[2];           /* fixed before the request; -1: none */
+    _Atomic uint32_t refs; /* one of the call, one of the cancel request, one of each ceni_pq_cancel_call */
+    _Atomic bool was_sent; /* written before the byte in the pipe */
+    int pipe[2];           /* constant once a request was sent; -1: none */
 } ceni_pq_later;
 
 static void drop(ceni_pq_later *self)
@@ -85,12 +87,12 @@ static bool send_cancel(ceni_pq_later *self)
 {
     char byte;
     if (self->pipe[0] >= 0) {
-        ssize_t got = read(self->pipe[0], &byte, 1); /* of the request before, which was heard */
+        ssize_t got = read(self->pipe[0], &byte, 1); /* the byte of the previous request */
         (void)got;
         self->was_sent = false;
     } else if (pipe(self->pipe)) {
         self->pipe[0] = self->pipe[1] = -1;
-        ceni_pq_give_up(&self->work, CEN_SYSTEM, "there is no descriptor left to cancel a query");
+        ceni_pq_give_up(&self->work, CEN_SYSTEM, "out of file descriptors for a cancel request");
         return false;
     }
     for (int i = 0; i < 2; i++) fcntl(self->pipe[i], F_SETFD, FD_CLOEXEC);
@@ -101,7 +103,7 @@ static bool send_cancel(ceni_pq_later *self)
 
 /* ---- The owner --------------------------------------------------------------------------------------- */
 
-/* What a cancel makes ready from now on. False: the call was cancelled before. */
+/* Publish what a cancel makes ready from now on. Returns false if the call was cancelled before. */
 static bool expose(ceni_pq_later *self, int socket, int bell)
 {
     pthread_mutex_lock(&self->state->lock);
@@ -112,7 +114,7 @@ static bool expose(ceni_pq_later *self, int socket, int bell)
     return goes_on;
 }
 
-/* False: the owner is to go on. */
+/* Returns false if the owner has to go on itself. */
 static bool watch(ceni_pq_later *self, int wants)
 {
     bool is_request = wants == CENI_PQ_CANCEL;
@@ -121,11 +123,11 @@ static bool watch(ceni_pq_later *self, int wants)
     bool is_cancelled = !expose(self, is_request ? -1 : fd, is_request ? self->pipe[1] : -1);
     if (!is_cancelled)
         status = cen_poller_watch(self->state->options.poller, &self->watch, fd,
-                                  is_request ? CEN_READABLE : (unsigned)wants, cen_at(self->work.until));
+                                  is_request ? CEN_READABLE : (unsigned)wants, cen_at(self->work.until), NULL);
     if (!is_cancelled && status == CEN_OK) return true;
     (void)expose(self, -1, -1);
-    if (is_cancelled) ceni_pq_give_up(&self->work, CEN_INTERRUPTED, "the call was given up");
-    else ceni_pq_give_up(&self->work, status, "its socket cannot be watched");
+    if (is_cancelled) ceni_pq_give_up(&self->work, CEN_INTERRUPTED, "call cancelled");
+    else ceni_pq_give_up(&self->work, status, "cannot watch the socket");
     return false;
 }
 
@@ -137,21 +139,22 @@ static void drive(ceni_pq_later *self, int wants)
         cen_executor *helpers = cen_runtime_executor(NULL);
         self->job = (cen_job){.run = look_up};
         helpers->post(helpers, &self->job);
-        return; /* it is not ours any more */
+        return; /* this thread is not the owner any longer */
     }
     if (wants == CENI_PQ_CANCEL && !send_cancel(self)) wants = CENI_PQ_DONE;
-    if (wants != CENI_PQ_DONE && watch(self, wants)) return; /* it is not ours any more */
+    if (wants != CENI_PQ_DONE && watch(self, wants)) return; /* this thread is not the owner any longer */
     finish(self);
 }
 
-/* Neither the poller's thread nor whoever takes may wait for a resolver. A cancel that comes meanwhile is seen afterwards. */
+/* Neither the poller's thread nor a thread that takes may wait for a resolver. A cancel during the lookup is noticed
+ * afterwards. */
 static void look_up(cen_job *job)
 {
     ceni_pq_later *self = (ceni_pq_later *)((char *)job - offsetof(ceni_pq_later, job));
     pthread_mutex_lock(&self->state->lock);
     bool is_cancelled = self->is_cancelled;
     pthread_mutex_unlock(&self->state->lock);
-    if (is_cancelled) ceni_pq_give_up(&self->work, CEN_INTERRUPTED, "the call was given up");
+    if (is_cancelled) ceni_pq_give_up(&self->work, CEN_INTERRUPTED, "call cancelled");
     self->work.may_wait = true;
     drive(self, is_cancelled ? CENI_PQ_DONE : ceni_pq_go(&self->work));
 }
@@ -164,8 +167,8 @@ static void ready(cen_watch *watched, unsigned events)
     drive(self, events ? ceni_pq_go(&self->work) : ceni_pq_late(&self->work));
 }
 
-/* A cancel may come before its call has begun, or after it has ended, and nobody can tell which: so the last few that were
- * unknown are remembered. One that is forgotten runs to its own deadline. */
+/* A cancel may come before its call has begun or after it has ended. Since these cannot be told apart, the last few
+ * unknown ticket numbers are remembered. A call whose number was dropped runs to its own deadline. */
 static bool was_cancelled_locked(const ceni_pq_state *state, uint64_t number)
 {
     for (size_t i = 0; i < sizeof state->unknown / sizeof *state->unknown; i++)
@@ -176,8 +179,7 @@ static bool was_cancelled_locked(const ceni_pq_state *state, uint64_t number)
 static void begin(ceni_pq_state *state, PGconn *conn, ceni_pq_kind kind, cen_ticket ticket)
 {
     if (state->process != getpid()) {
-        cen_error error = {.status = CEN_FORKED,
-                           .text = "the pool's poller belongs to the process that this one was forked from"};
+        cen_error error = {.status = CEN_FORKED, .text = "the poller belongs to the parent process"};
         cen_driver_done(ticket, CEN_FORKED, NULL, &error);
         return;
     }
@@ -215,13 +217,13 @@ void ceni_pq_reset_async(void *state, void *conn, cen_ticket ticket)
     begin(state, conn, CENI_PQ_RESETTING, ticket);
 }
 
-/* What is about to be watched. */
+/* Make the published descriptor ready. */
 static void make_ready(ceni_pq_later *self)
 {
     pthread_mutex_lock(&self->state->lock);
     if (self->socket >= 0) shutdown(self->socket, SHUT_RDWR);
     ssize_t written = self->bell >= 0 ? write(self->bell, "", 1) : 0;
-    (void)written; /* an empty pipe has room, and a full one is ready */
+    (void)written; /* an empty pipe has room, and a full one is ready already */
     pthread_mutex_unlock(&self->state->lock);
 }
 
@@ -245,6 +247,6 @@ void ceni_pq_cancel_call(void *argument, cen_ticket ticket)
         drop(self);
         return;
     }
-    self->refs--;              /* the call's own is ours now */
-    drive(self, CENI_PQ_READ); /* which finds it cancelled */
+    self->refs--;              /* ownership, and the call's own reference, are ours now */
+    drive(self, CENI_PQ_READ); /* this step sees the cancel */
 }

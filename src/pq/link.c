@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What hangs on a connection of ours, from the moment it is open until it is closed. */
+/* The link: what belongs to a connection from its open to its close. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 cen_status ceni_pq_link_new(ceni_pq_state *state, PGconn *conn, ceni_pq_link **out, cen_error *error)
 {
     ceni_pq_link *link = calloc(1, sizeof *link);
-    if (!link) return ceni_pq_say(error, conn, CEN_NO_MEMORY, "", "there is no memory for the connection", NULL);
+    if (!link) return ceni_pq_say(error, conn, CEN_NO_MEMORY, "", "out of memory", NULL);
     *link = (ceni_pq_link){.conn = conn, .state = state, .process = getpid()};
     errno = 0;
     link->stop = ceni_pq_stop_new(conn);
@@ -22,17 +22,16 @@ cen_status ceni_pq_link_new(ceni_pq_state *state, PGconn *conn, ceni_pq_link **o
         return CEN_OK;
     }
     cen_status status = link->stop || !code ? CEN_NO_MEMORY : CEN_SYSTEM;
-    ceni_pq_say(error, conn, status, "",
-                status == CEN_SYSTEM ? "there is no descriptor left" : "there is no memory for the connection", NULL);
+    ceni_pq_say(error, conn, status, "", status == CEN_SYSTEM ? "out of file descriptors" : "out of memory", NULL);
     if (link->stop) ceni_pq_stop_release(link->stop, false);
     ceni_pq_statements_fini(&link->statements);
     free(link);
     return status;
 }
 
-/* Never waits. libpq says goodbye to the server, five bytes, and would wait until the socket takes them; it does so at once unless
- * something is on the way already. So a connection that is not at rest is cut off before, and what the server still
- * runs for it is cancelled from elsewhere. */
+/* Close a connection without waiting. libpq sends a Terminate message of 5 bytes, and would wait until the socket takes
+ * it, which is at once unless other output is pending. So a connection that is not idle is shut down before, and its
+ * query is cancelled by a helper. */
 void ceni_pq_finish(PGconn *conn)
 {
     ceni_pq_link *link = ceni_pq_book_find(conn);

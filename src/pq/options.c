@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool's copy of its options, and the hosts that its address names.
+ * A pool's copy of its options, and the hosts in its address.
  *
- * libpq goes through several hosts by itself, but not when one is silent and somebody else keeps the time: then it
- * stays at that one. So each host is tried by itself here, with its share of the time. An address that leaves the
- * choice among them to libpq, "prefer-standby", is not taken apart.
+ * libpq tries several hosts by itself, but when the caller keeps the time, a host that does not respond is never left.
+ * So each host is tried separately here, with its share of the time. An address that leaves the choice to libpq, as
+ * "prefer-standby" does, is not split.
  */
 #include <arpa/inet.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,14 @@ enum { STATEMENTS = 64, STATEMENTS_MOST = 4096, HOSTS_MOST = 64 };
 static const int64_t SECOND = 1000000000;
 static const char DEFAULT_PORT[] = "5432"; /* libpq's */
 
-static cen_status refuse(cen_error *error, cen_status status, const char *why)
+__attribute__((format(printf, 3, 4))) static cen_status refuse(cen_error *error, cen_status status, const char *format,
+                                                               ...)
 {
+    va_list values;
     *error = (cen_error){.status = status};
-    snprintf(error->text, sizeof error->text, "%s", why);
+    va_start(values, format);
+    vsnprintf(error->text, sizeof error->text, format, values);
+    va_end(values);
     return status;
 }
 
@@ -43,7 +48,7 @@ static uint32_t count_of(const char *list)
     return count;
 }
 
-/* The i-th of a list; a list of one is for all. NULL: there is none, or no memory, which *failed tells. */
+/* Return entry i of a list; a list with one entry applies to all. NULL: none, or out of memory, which sets *failed. */
 static char *part_of(const char *list, uint32_t i, bool *failed)
 {
     if (!list) return NULL;
@@ -56,7 +61,8 @@ static char *part_of(const char *list, uint32_t i, bool *failed)
     return part;
 }
 
-/* One of a list is empty: what libpq takes then cannot be said for one host alone, since an empty value is none. */
+/* Return true if a list has an empty entry. libpq's default for it cannot be given for a single host, because an empty
+ * value counts as none. */
 static bool has_gap(const char *list)
 {
     if (!list) return false;
@@ -64,7 +70,7 @@ static bool has_gap(const char *list)
     return list[0] == ',' || list[length - 1] == ',' || strstr(list, ",,") != NULL;
 }
 
-/* Whether each host can be tried by itself: as many addresses as names, and one port for all or each. */
+/* Return true if each host can be tried separately: as many addresses as names, and one port for all or for each. */
 static bool can_part(const PQconninfoOption *parsed, uint32_t *count)
 {
     const char *attributes = given(parsed, "target_session_attrs");
@@ -76,7 +82,8 @@ static bool can_part(const PQconninfoOption *parsed, uint32_t *count)
     return ports <= 1 || ports == *count ? !attributes || strcmp(attributes, "prefer-standby") != 0 : false;
 }
 
-/* Whether one of them is neither an address nor a socket's path. Without any the environment has it, or a file. */
+/* Return true if a host is a name. Without hosts libpq takes them from the environment or a file, which may have
+ * names. */
 static bool has_name(const char *hosts, const char *addresses)
 {
     if (!addresses && !hosts) return true;
@@ -104,7 +111,7 @@ static cen_status find_hosts(ceni_pq_state *state, const PQconninfoOption *parse
         state->hosts[i] = (ceni_pq_host){.host = part_of(given(parsed, "host"), i, &failed),
                                          .hostaddr = part_of(given(parsed, "hostaddr"), i, &failed),
                                          .port = part_of(given(parsed, "port"), i, &failed)};
-        /* "a,b:5433": the first has libpq's own, not the list. */
+        /* "a,b:5433": the first host has libpq's default port, not the list. */
         bool is_bare = count_of(given(parsed, "port")) > 1 && !state->hosts[i].port && !failed;
         if (is_bare) failed = !(state->hosts[i].port = strdup(DEFAULT_PORT));
         state->hosts[i].is_name = !failed && has_name(state->hosts[i].host, state->hosts[i].hostaddr);
@@ -139,12 +146,11 @@ static cen_status examine_times(const cen_pq_options *options, cen_error *error)
     static const char *const names[] = {"connect_timeout_ns", "test_timeout_ns", "reset_timeout_ns",
                                         "cancel_timeout_ns"};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        char why[160];
-        if (times[i] < CEN_OFF) snprintf(why, sizeof why, "cen_pq_options.%s is negative, and not CEN_OFF.", names[i]);
-        else if (cen_time_is_tiny(times[i]))
-            snprintf(why, sizeof why, "cen_pq_options.%s " CEN_TIME_IS_TINY ".", names[i], (long long)times[i]);
-        else continue;
-        return refuse(error, CEN_INVALID, why);
+        if (times[i] < CEN_OFF)
+            return refuse(error, CEN_INVALID, "cen_pq_options.%s must not be below CEN_OFF (got %lld)", names[i],
+                          (long long)times[i]);
+        if (cen_time_is_tiny(times[i]))
+            return refuse(error, CEN_INVALID, "cen_pq_options.%s " CEN_TIME_IS_TINY, names[i], (long long)times[i]);
     }
     return CEN_OK;
 }
@@ -152,20 +158,24 @@ static cen_status examine_times(const cen_pq_options *options, cen_error *error)
 static cen_status examine(const cen_pq_options *options, cen_error *error)
 {
     if (examine_times(options, error) != CEN_OK) return CEN_INVALID;
-    if ((unsigned)options->role > CEN_PQ_READ_WRITE) return refuse(error, CEN_INVALID, "cen_pq_options.role is none.");
+    if ((unsigned)options->role > CEN_PQ_READ_WRITE)
+        return refuse(error, CEN_INVALID, "cen_pq_options.role is not a cen_pq_role (got %d)", (int)options->role);
     if ((unsigned)options->reset > CEN_PQ_RESET_ROLLBACK)
-        return refuse(error, CEN_INVALID, "cen_pq_options.reset is none.");
+        return refuse(error, CEN_INVALID, "cen_pq_options.reset is not a cen_pq_reset_policy (got %d)",
+                      (int)options->reset);
     if (options->statements == CEN_OFF)
         return refuse(error, CEN_INVALID,
-                      "cen_pq_options.statements is CEN_OFF, and at most 4096 are kept; CEN_NONE: none is.");
+                      "cen_pq_options.statements must not be CEN_OFF (limit 4096); use CEN_NONE to keep none");
     if (options->statements < CEN_NONE)
-        return refuse(error, CEN_INVALID, "cen_pq_options.statements is negative, and not CEN_NONE.");
+        return refuse(error, CEN_INVALID, "cen_pq_options.statements must not be below CEN_NONE (got %lld)",
+                      (long long)options->statements);
     if (options->statements > STATEMENTS_MOST)
-        return refuse(error, CEN_INVALID, "cen_pq_options.statements is more than 4096.");
+        return refuse(error, CEN_INVALID, "cen_pq_options.statements must be at most %d (got %lld)", STATEMENTS_MOST,
+                      (long long)options->statements);
     return CEN_OK;
 }
 
-/* All are numbers of ports, or empty. */
+/* Return true if all entries are port numbers or empty. */
 static bool are_ports(const char *list)
 {
     for (; list && *list; list += *list == ',') {
@@ -177,24 +187,24 @@ static bool are_ports(const char *list)
     return true;
 }
 
-/* A password with an @ or a / in it that is not written as %40 or %2F is read by libpq as part of the host, the port or the
- * database, which errors name. So none of these may look like that. */
+/* If a password contains an @ or a / that is not written as %40 or %2F, libpq parses a part of it as host, port or
+ * database, and error texts contain these. So addresses that look like that are refused. */
 static const char *mistaken(const char *uri, const PQconninfoOption *parsed)
 {
     bool is_uri = strncmp(uri, "postgres://", 11) == 0 || strncmp(uri, "postgresql://", 13) == 0;
     const char *host = given(parsed, "host"), *base = given(parsed, "dbname");
     for (const char *at = is_uri ? host : NULL; at && (at = strchr(at, '@')); at++)
         if (at > host && at[-1] != ',')
-            return "cen_pq_options.uri has an @ in its host: one of a password must be written %40.";
+            return "cen_pq_options.uri: the host contains an @; write an @ of the password as %40";
     if (!are_ports(given(parsed, "port")))
-        return "cen_pq_options.uri has a port that is no number from 1 to 65535; a / of a password must be written "
-               "%2F.";
+        return "cen_pq_options.uri: a port is not a number from 1 to 65535; write a / of the password as %2F";
     if (is_uri && !given(parsed, "user") && base && strchr(base, '@') && strchr(uri, '@'))
-        return "cen_pq_options.uri has an @ in its database and no user: a / of a password must be written %2F.";
+        return "cen_pq_options.uri: the database contains an @ and the user is missing; write a / of the password as "
+               "%2F";
     return NULL;
 }
 
-/* What libpq would find out only when it connects, each time anew. */
+/* Find errors that libpq would report only at each connect. */
 static const char *impossible(const PQconninfoOption *parsed)
 {
     static const char *const numbers[] = {"connect_timeout",     "keepalives",       "keepalives_idle",
@@ -202,7 +212,7 @@ static const char *impossible(const PQconninfoOption *parsed)
     uint32_t names = count_of(given(parsed, "host")), addresses = count_of(given(parsed, "hostaddr")),
              ports = count_of(given(parsed, "port")), count = names > addresses ? names : addresses;
     if ((names && addresses && names != addresses) || (count && ports > 1 && ports != count))
-        return "cen_pq_options.uri has not as many addresses or ports as hosts.";
+        return "cen_pq_options.uri: needs one hostaddr per host, and one port per host or one for all";
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const char *value = given(parsed, numbers[i]);
         char *end = NULL;
@@ -210,20 +220,19 @@ static const char *impossible(const PQconninfoOption *parsed)
         bool is_number =
             !value || (end != value && end[strspn(end, " \t")] == 0 && number >= INT_MIN && number <= INT_MAX);
         if (!is_number)
-            return "cen_pq_options.uri has a connect_timeout, a tcp_user_timeout or a word of keepalives that is no "
-                   "number.";
+            return "cen_pq_options.uri: connect_timeout, tcp_user_timeout and all keepalives settings must be numbers";
     }
     return NULL;
 }
 
-/* libpq judges the rest before it looks at the server's address: so it is given one that is none, whatever the uri says, and
- * complains of that if all else is right. Nothing is looked up, and no connection is made. */
+/* Let libpq check the rest of the address. It does that before it looks at the server's address. So it gets an invalid
+ * one, and complains about that one if everything else is valid. No name is looked up, and no connection is made. */
 static cen_status rehearse(const char *uri, cen_error *error)
 {
     static const char nowhere[] = "*nowhere*";
     const char *const keywords[] = {"dbname", "host", "hostaddr", "port", "password", NULL};
     const char *const values[] = {uri, nowhere, nowhere, DEFAULT_PORT, "none", NULL};
-    PGconn *conn = PQconnectStartParams(keywords + !uri, values + !uri, 1); /* what comes later counts */
+    PGconn *conn = PQconnectStartParams(keywords + !uri, values + !uri, 1); /* later entries override earlier ones */
     if (!conn) return CEN_NO_MEMORY;
     const char *words = PQerrorMessage(conn);
     bool is_right = strstr(words, nowhere) != NULL;
@@ -248,7 +257,7 @@ static cen_status copy(ceni_pq_state *state, cen_error *error)
         if (!mistake) mistake = impossible(parsed);
         if (mistake) {
             PQconninfoFree(parsed);
-            return refuse(error, CEN_INVALID, mistake);
+            return refuse(error, CEN_INVALID, "%s", mistake);
         }
         state->uri = strdup(options->uri);
     }
@@ -267,7 +276,7 @@ static cen_status copy(ceni_pq_state *state, cen_error *error)
                            (options->reset == CEN_PQ_RESET_ROLLBACK || options->reset == CEN_PQ_RESET_NOTHING);
     options->uri = state->uri;
     options->setup = state->setup;
-    return status == CEN_OK ? CEN_OK : refuse(error, status, "There is no memory for the options of cen_pq.");
+    return status == CEN_OK ? CEN_OK : refuse(error, status, "cen_pq_options: out of memory");
 }
 
 cen_status ceni_pq_prepare_with(void *argument, void **out, cen_error *error)
@@ -276,7 +285,7 @@ cen_status ceni_pq_prepare_with(void *argument, void **out, cen_error *error)
     cen_status status = cen_sized_read(&known, sizeof known, argument, "cen_pq_with: options", error);
     if (status != CEN_OK) return status;
     ceni_pq_state *state = calloc(1, sizeof *state);
-    if (!state) return refuse(error, CEN_NO_MEMORY, "There is no memory for the options of cen_pq.");
+    if (!state) return refuse(error, CEN_NO_MEMORY, "cen_pq_options: out of memory");
     state->options = known;
     pthread_mutex_init(&state->lock, NULL);
     state->process = getpid();

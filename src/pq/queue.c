@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many cancel requests are under way.
+ * Limits of concurrent cancel requests.
  *
- * PQcancel knows no time limit, and libpq does not tell the session's secret, so that nobody else can send the request.
- * Against a server that is silent each of them has a thread for minutes. So there are never more than AT_ONE_SERVER for one
- * server's address and AT_ONCE in the process. Others wait for their turn; whoever waits for them does so until its own
- * deadline and not longer. Beyond WAITING_MOST they are refused: then the connection is cut off at once.
+ * PQcancel has no timeout, and libpq does not reveal the session's secret, so no other code can send the request.
+ * Against a server that does not respond each request occupies a thread for minutes. So there are at most AT_ONE_SERVER
+ * requests per server address and AT_ONCE in the process. Others wait in a queue. A caller waits for them only until
+ * its own deadline. Beyond WAITING_MOST requests are refused, and the connection is shut down at once.
  *
- *   Q1  A stop is in `running`, in `waiting` or in neither, under the lock; in one of them it has a reference, the job's.
- *   Q2  Whoever moves one to `running` posts its job, without the lock, and that job moves the next one when it ends. So
- *       one waits only as long as others are running: those of its server, or AT_ONCE of whatever server.
+ *   Q1  Under the lock a stop is in `running`, in `waiting` or in neither. In one of them it has the job's reference.
+ *   Q2  The thread that moves a stop to `running` posts its job, without the lock, and that job moves the next one when
+ *       it ends. So a stop waits only while others run: those of its server, or AT_ONCE of any servers.
  *
- * fork: the lock is held across it. The jobs are the parent's: the child begins with empty lists.
+ * fork: the lock is held across it. The jobs are the parent's, so the child begins with empty lists.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void run_locked(ceni_pq_stop *stop)
     running_count++;
 }
 
-/* The first one that may run now, moved; NULL: none. */
+/* Move the first one that may run now to `running`. NULL: none. */
 static ceni_pq_stop *next_locked(void)
 {
     ceni_pq_stop **link = &waiting;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cen_pq_run: a statement by its text, prepared once for each connection.
+ * cen_pq_run: a statement by its text, prepared once per connection.
  *
- * The server may have dropped a statement that we believe it has: DISCARD ALL and DEALLOCATE ALL, which are noticed
- * here if they are run by cen_pq_run, or by libpq's own functions, which are not; then its answer is 26000. And a
- * statement whose tables have changed is refused with 0A000 from the server's RevalidateCachedQuery. Both are prepared
- * and run once more, which is possible only if no transaction has been broken by the refusal. A refused statement has
- * done nothing, so it is never run twice.
+ * The server may have dropped a statement that this cache still has, by DISCARD ALL or DEALLOCATE ALL. These are
+ * noticed here if cen_pq_run runs them, but not if libpq's own functions do; then the server reports 26000. A statement
+ * whose tables have changed fails with 0A000 from the server's RevalidateCachedQuery. In both cases it is prepared and
+ * run once more, if the failure has not broken a transaction. The failed statement has done nothing, so nothing is ever
+ * executed twice.
  *
- * Statements are sent and their results collected here, and not by PQexec and its kin, which keep the last error: of a
- * connection that the server ended the first one says why, and the last one only that it is gone.
+ * Statements are sent and their results collected here, not by PQexec and its kin, because those return the last error.
+ * If the server ended the connection, the first error says why, and the last one only that it is gone.
  */
 #include <stdio.h>
 #include <string.h>
@@ -32,11 +32,11 @@ static bool is_state(const PGresult *result, const char *sqlstate)
 
 static bool is_fine(const PGresult *result)
 {
-    ExecStatusType status = PQresultStatus(result); /* of NULL: a fatal error */
+    ExecStatusType status = PQresultStatus(result); /* NULL counts as a fatal error */
     return status != PGRES_FATAL_ERROR && status != PGRES_BAD_RESPONSE && status != PGRES_NONFATAL_ERROR;
 }
 
-/* The result of what was sent: the first error, or the last that is fine. NULL: it could not be sent. */
+/* Return the first error among the results, or the last good one. NULL: the statement could not be sent. */
 static PGresult *collect(PGconn *conn, int sent)
 {
     PGresult *kept = NULL, *result;
@@ -49,14 +49,14 @@ static PGresult *collect(PGconn *conn, int sent)
             kept = result;
         }
         if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH)
-            break; /* the caller's to go on with */
+            break; /* the caller continues the COPY */
     }
     return kept;
 }
 
-/* ---- One statement, prepared ------------------------------------------------------------------------ */
+/* ---- One prepared statement ------------------------------------------------------------------------- */
 
-/* Here and in the server. */
+/* Drop a statement here and on the server. */
 static bool drop_statement(ceni_pq_link *link, ceni_pq_statement *statement)
 {
     char name[NAME_SIZE], sql[NAME_SIZE + 20];
@@ -68,7 +68,7 @@ static bool drop_statement(ceni_pq_link *link, ceni_pq_statement *statement)
     return fine;
 }
 
-/* NULL: *refusal says why, or there is no memory. */
+/* NULL: *refusal has the server's error, or memory is lacking. */
 static ceni_pq_statement *prepare(ceni_pq_link *link, const char *sql, int count, PGresult **refusal)
 {
     ceni_pq_statement *victim = ceni_pq_statements_victim(&link->statements);
@@ -84,8 +84,9 @@ static ceni_pq_statement *prepare(ceni_pq_link *link, const char *sql, int count
     return fine ? statement : NULL;
 }
 
-/* The server does not have it any more as we know it: forgotten, so that it will be prepared anew. An error of the same kind from
- * within a function that the statement calls has a context; one about a statement of the program's own has another name. */
+/* Forget a statement that the server has dropped or invalidated, so that it is prepared again. The same error from
+ * within a function that the statement calls has a context, and one about a statement of the program's own has another
+ * name. */
 static bool forget_stale(ceni_pq_link *link, ceni_pq_statement *statement, const PGresult *result)
 {
     char name[NAME_SIZE];
@@ -93,12 +94,12 @@ static bool forget_stale(ceni_pq_link *link, ceni_pq_statement *statement, const
     const char *function = result ? PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION) : NULL;
     if (!primary || PQresultErrorField(result, PG_DIAG_CONTEXT)) return false;
     if (is_state(result, "26000") && strstr(primary, name_of(statement, name))) {
-        ceni_pq_statements_clear(&link->statements); /* it is hardly the only one */
+        ceni_pq_statements_clear(&link->statements); /* others are probably gone, too */
         return true;
     }
     if (!is_state(result, "0A000") || !function || strcmp(function, "RevalidateCachedQuery") != 0) return false;
     if (PQtransactionStatus(link->conn) == PQTRANS_IDLE) drop_statement(link, statement);
-    /* the server keeps it, unused, to the end of the session */
+    /* the server keeps it, unused, until the end of the session */
     else ceni_pq_statements_remove(&link->statements, statement);
     return true;
 }
@@ -124,7 +125,7 @@ static PGresult *run_prepared(ceni_pq_link *link, const char *sql, int count, co
     }
 }
 
-/* ---- What the result says about the connection --------------------------------------------------------- */
+/* ---- Consequences for the connection ------------------------------------------------------------------- */
 
 static void note(ceni_pq_link *link, PGresult *result, bool changes)
 {
@@ -139,7 +140,7 @@ static void note(ceni_pq_link *link, PGresult *result, bool changes)
     bool is_lost = is_state(result, "57P0") || is_state(result, "08") || PQstatus(link->conn) != CONNECTION_OK;
     if (link->is_broken || !(was_demoted || is_lost)) return;
     link->is_broken = true;
-    link->state->condemned++; /* so that check looks for it */
+    link->state->condemned++; /* so that check looks for broken links */
 }
 
 cen_status cen_pq_run(PGconn *conn, const char *sql, int count, const char *const *values, PGresult **out,
@@ -147,17 +148,16 @@ cen_status cen_pq_run(PGconn *conn, const char *sql, int count, const char *cons
 {
     if (!conn || !sql || !out || count < 0 || (count && !values)) {
         if (error)
-            *error =
-                (cen_error){.status = CEN_INVALID,
-                            .text = "cen_pq_run was given no connection, no statement or no place for its result."};
+            *error = (cen_error){.status = CEN_INVALID,
+                                 .text = "cen_pq_run: conn, sql, out and, with count > 0, values must not be NULL; "
+                                         "count must not be negative"};
         return CEN_INVALID;
     }
     if (PQpipelineStatus(conn) != PQ_PIPELINE_OFF)
-        return ceni_pq_say(error, conn, CEN_MISUSE, "", "cen_pq_run waits, and the connection is in pipeline mode",
-                           NULL);
+        return ceni_pq_say(error, conn, CEN_MISUSE, "", "cen_pq_run: not allowed in pipeline mode", NULL);
     ceni_pq_link *link = ceni_pq_book_find(conn);
     bool is_plain = !link || link->statements.room == 0 ||
-                    PQtransactionStatus(conn) == PQTRANS_INERROR; /* nothing can be prepared then */
+                    PQtransactionStatus(conn) == PQTRANS_INERROR; /* nothing can be prepared in a failed transaction */
     bool changes = is_plain && link && ceni_pq_changes_session(sql);
     PGresult *result = is_plain ? collect(conn, PQsendQueryParams(conn, sql, count, NULL, values, NULL, NULL, 0))
                                 : run_prepared(link, sql, count, values, &changes);
@@ -166,7 +166,7 @@ cen_status cen_pq_run(PGconn *conn, const char *sql, int count, const char *cons
         *out = result;
         return CEN_OK;
     }
-    cen_status status = ceni_pq_say_result(error, conn, result, "it refused a statement");
+    cen_status status = ceni_pq_say_result(error, conn, result, "statement failed");
     PQclear(result);
     return status;
 }

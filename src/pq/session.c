@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a holder changed in its session, as far as it can be seen: by the words of its statements, and by the settings that the
- * server reports.
+ * Detects changes that a holder made to its session, as far as they are visible: from the text of its statements, and
+ * from settings that the server reports.
  *
- * A statement is split into words. Comments and spaces are skipped; a string, a quoted identifier or a dollar quote is one word
- * that is no keyword. Each statement of the text is judged by its first words. Whatever is in doubt counts as a change: the
- * price is one DISCARD ALL, and the alternative is a setting that reaches the next holder.
+ * A text is split into words. Comments and blanks are skipped. A string, a quoted identifier or a dollar quote counts
+ * as one word that is no keyword. Each statement is judged by its first words. A doubtful one counts as a change: that
+ * costs one DISCARD ALL, while a missed change would reach the next holder.
  *
- * Not seen: set_config, and what functions and DO blocks do inside the server.
+ * Not detected: set_config, and what functions and DO blocks do inside the server.
  */
 #include <ctype.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum { WORD_SIZE = 16, WORDS_MOST = 6 };
 
 /* ---- Words ---------------------------------------------------------------------------------------- */
 
-/* Behind a comment of the form slash star, which may contain others. */
+/* Skip a comment that starts with slash star. Such comments nest. */
 static const char *skip_comment(const char *at)
 {
     int depth = 0;
@@ -41,7 +41,8 @@ static const char *skip_space(const char *at)
     }
 }
 
-/* Behind the closing quote. A doubled quote is two strings in a row, which is as good here. */
+/* Skip to behind the closing quote. A doubled quote is treated as two strings in a row, which makes no difference
+ * here. */
 static const char *skip_quoted(const char *at, bool has_escapes)
 {
     char quote = *at++;
@@ -49,7 +50,7 @@ static const char *skip_quoted(const char *at, bool has_escapes)
     return *at ? at + 1 : at;
 }
 
-/* Behind $tag$ ... $tag$, or behind the dollar sign if it begins no such quote ($1). */
+/* Skip $tag$ ... $tag$, or only the dollar sign if it begins no such quote ($1). */
 static const char *skip_dollar(const char *at)
 {
     const char *end = at + 1;
@@ -66,7 +67,7 @@ static bool is_letter(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-/* The next word or sign at *at, which is moved behind it; "" for what is no bare word. False at the end of the text. */
+/* Read the next word or sign and move *at behind it; "" for anything but a bare word. Returns false at the end. */
 static bool next_word(const char **at, char word[WORD_SIZE], bool *ends_statement)
 {
     const char *from = skip_space(*at), *to = from;
@@ -106,7 +107,7 @@ static bool creates_temporary(char words[][WORD_SIZE], int count)
     return i < count && (is(words[i], "temp") || is(words[i], "temporary"));
 }
 
-/* By the first words of one statement, and whether HOLD, or INTO TEMP, is anywhere in it. */
+/* Judge one statement by its first words, and by whether HOLD, or INTO TEMP, occurs anywhere in it. */
 static bool changes(char words[][WORD_SIZE], int count, bool has_hold, bool has_temporary)
 {
     const char *first = count > 0 ? words[0] : "", *second = count > 1 ? words[1] : "";
@@ -141,12 +142,13 @@ bool ceni_pq_changes_session(const char *sql)
     return changes(words, count, has_hold, has_temporary);
 }
 
-/* ---- What the server reports ------------------------------------------------------------------------- */
+/* ---- Reported settings ------------------------------------------------------------------------------- */
 
-/* libpq looks for a name in a list, so each of them costs some tens of nanoseconds. client_encoding is a number of libpq's own. */
+/* libpq looks a name up in a list, so each of them costs some tens of nanoseconds. libpq has client_encoding as a
+ * number. */
 static const char *const reported[] = {
     "session_authorization",       "TimeZone",   "DateStyle", "IntervalStyle", "application_name",
-    "standard_conforming_strings", "search_path"}; /* since PostgreSQL 18 */
+    "standard_conforming_strings", "search_path"}; /* reported since PostgreSQL 18 */
 
 enum { REPORTED = sizeof reported / sizeof *reported };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The statements that one connection keeps prepared, by their text. Only its holder touches them.
+ * The prepared statements of one connection, by their text. Only its holder touches them.
  *
- * Places are an array of fixed size with chains for each bucket; the victim is found by looking at all, which happens
- * only when one more is prepared than there is room for, and then costs less than the round trip that follows.
+ * Places are an array of fixed size, with a chain per bucket. The victim is found by a linear scan. That happens only
+ * when a statement is prepared and the cache is full, and costs less than the round trip that follows.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a query of somebody else's is ended: by a cancel request, which is a second connection to the server with the
- * session's number and a secret, and, if that does not help, by shutting the socket down.
+ * Ending a query of another thread: by a cancel request, which is a second connection to the server with the session's
+ * number and a secret, and, if that does not help, by shutting the socket down.
  *
- * PQcancel waits for the server, for minutes if nobody answers, so it runs as a job of the process' own runtime, and
- * nobody waits for it longer than he wants to. There are only a few of them at a time, see queue.c; one that is late
- * does no harm, by what follows. What it needs is here, counted, and outlives the connection if it must.
+ * PQcancel waits for the server, for minutes if it does not respond. So it runs as a job of the process's own runtime,
+ * and callers wait for it no longer than they want to. Only a few run at a time, see queue.c. A late request does no
+ * harm, as shown below. What it needs is here, reference-counted, and may outlive the connection.
  *
- * A cancel request must never reach the query of somebody else. It cannot:
+ * A cancel request must never hit the query of another user. It cannot:
  *   S1  The server looks for the session with that number *and* that secret. When the connection is closed the session
  *       is gone, and a later one with the same number has another secret. So a request that is late by any time does no
  *       harm to other connections.
- *   S2  It could harm the next user of the same connection. But one that was interrupted is never lent again: the pool
- *       closes what it revoked as soon as it comes back.
- *   S3  A reset cancels a query that was left running and then lends the connection again. It goes on only when
- *       PQcancel has seen the server close the second connection, which it does after it has sent the signal. The
- *       session handles that signal before it reads the next message, and drops it if no query runs then. So all that
- *       is sent afterwards is safe. If PQcancel failed, or took too long, nobody knows whether the signal is still to
- *       come: the reset fails, and the connection is closed (S1). Should something stand between us and the server that
- *       answers earlier, the first statement of the reset may be hit: it is sent once more.
+ *   S2  It could hit the next user of the same connection. But an interrupted connection is never lent again: the pool
+ *       closes what it revoked as soon as it is given back.
+ *   S3  A reset cancels a query that was left running, and then the connection is lent again. The reset goes on only
+ *       when PQcancel has seen the server close the second connection, which the server does after it has sent the
+ *       signal. The session handles that signal before it reads the next message, and drops it if no query runs then.
+ *       So everything that is sent afterwards is safe. If PQcancel failed or took too long, the signal may still be to
+ *       come: the reset fails, and the connection is closed (S1). A proxy between us and the server may respond
+ *       earlier. Then the first statement of the reset may be hit: it is sent once more.
  *
- * Nor must the shutdown reach a file that is not ours. libpq closes its descriptor when it finds the connection broken,
- * on the holder's thread, and the number may be another file's at once. Therefore we have a descriptor of our own for
- * the same socket, which is closed under the lock, after which nobody uses it. That costs a second descriptor for each
- * connection.
+ * The shutdown must not hit another file either. libpq closes its descriptor when it finds the connection broken, on
+ * the holder's thread, and the number may be reused at once. So the stop has its own descriptor of the same socket,
+ * which is closed under the lock and not used afterwards. That costs a second descriptor per connection.
  *
- * References: the connection's, the job's from its place in the queue to its end, the timer's from its start until it is
- * done or was given up.
+ * References: the connection's; the job's, from its place in the queue to its end; the timer's, from its start until it
+ * has fired or was cancelled.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +62,7 @@ ceni_pq_stop *ceni_pq_stop_new(PGconn *conn)
     if (stop->fd >= 0 && init_waiting(stop)) {
         stop->peer_size = sizeof stop->peer;
         if (getpeername(stop->fd, (struct sockaddr *)&stop->peer, &stop->peer_size))
-            stop->peer_size = 0; /* it is broken already, and counted with its like */
+            stop->peer_size = 0; /* the socket is broken already; counted with others without a peer */
         return stop;
     }
     int code = errno;
@@ -106,7 +105,7 @@ static void send_request(cen_job *job)
     ceni_pq_stop *stop = (ceni_pq_stop *)((char *)job - offsetof(ceni_pq_stop, job));
     char words[256];
     bool sent = PQcancel(stop->cancel, words, sizeof words) == 1;
-    ceni_pq_queue_ended(stop); /* before it may be added again */
+    ceni_pq_queue_ended(stop); /* before the stop may be added again */
     pthread_mutex_lock(&stop->lock);
     stop->was_sent = sent;
     stop->is_running = false;
@@ -119,7 +118,7 @@ static void send_request(cen_job *job)
     drop(stop, 1);
 }
 
-/* False: there are too many, and this one is not sent. */
+/* Returns false if too many wait, and this one is not sent. */
 static bool post_locked(ceni_pq_stop *stop, void (*then)(void *argument, bool sent), void *argument)
 {
     stop->refs++;
@@ -129,7 +128,7 @@ static bool post_locked(ceni_pq_stop *stop, void (*then)(void *argument, bool se
     stop->argument = argument;
     stop->job.run = send_request;
     if (ceni_pq_queue_add(stop)) return true;
-    stop->refs--; /* the connection's or the caller's is left */
+    stop->refs--; /* the connection's or the caller's reference is left */
     stop->is_running = false;
     if (stop->is_interrupted) cut_locked(stop);
     return false;
@@ -159,8 +158,8 @@ bool ceni_pq_await_cancel(ceni_pq_stop *stop, int64_t deadline)
 
 /* ---- Interrupt ----------------------------------------------------------------------------------- */
 
-/* The holder was asked, by the end of its query, and has not given the connection back; or a query reached the server after the
- * request that was to end it: so that is sent again. */
+/* The grace period is over. The holder's query was cancelled, but the holder has not given the connection back. Or a
+ * query reached the server after the request that was to end it, so the request is sent again. */
 static void time_is_over(cen_future *future)
 {
     ceni_pq_stop *stop = future->user;
@@ -169,12 +168,12 @@ static void time_is_over(cen_future *future)
     drop(stop, 1);
 }
 
-/* True: time_is_over is to be put behind it, without the lock. */
+/* Returns true if the caller must set time_is_over on the timer's future, without the lock. */
 static bool start_timer_locked(ceni_pq_stop *stop, int64_t ns)
 {
     cen_timer_init(&stop->timer);
     stop->timer.future.user = stop;
-    stop->has_timer = cen_timer_start(&stop->timer, NULL, cen_in_ns(ns)) == CEN_OK;
+    stop->has_timer = cen_timer_start(&stop->timer, NULL, cen_in_ns(ns), NULL) == CEN_OK;
     stop->refs += stop->has_timer;
     return stop->has_timer;
 }
@@ -186,7 +185,7 @@ void ceni_pq_interrupt(ceni_pq_stop *stop, int64_t grace_ns)
     stop->is_interrupted = true;
     if (is_first && !stop->is_running) post_locked(stop, NULL, NULL);
     if (is_first && grace_ns != INT64_MAX) has_timer = start_timer_locked(stop, grace_ns);
-    if (is_first && grace_ns != INT64_MAX && !has_timer) cut_locked(stop); /* without a timer there is no grace */
+    if (is_first && grace_ns != INT64_MAX && !has_timer) cut_locked(stop); /* no timer, no grace period */
     pthread_mutex_unlock(&stop->lock);
     if (has_timer) cen_future_then(&stop->timer.future, time_is_over, cen_inline());
 }
@@ -205,10 +204,11 @@ void ceni_pq_stop_release(ceni_pq_stop *stop, bool is_working)
     pthread_mutex_unlock(&stop->lock);
     if (has_timer) cen_future_then(&stop->timer.future, time_is_over, cen_inline());
     bool is_given_up = had_timer && !is_working && cen_future_cancel(&stop->timer.future);
-    drop(stop, is_given_up ? 2 : 1); /* the timer's, too */
+    drop(stop, is_given_up ? 2 : 1); /* the timer's reference, too */
 }
 
-/* No lock: a thread of the parent may have held it when it forked. What a job or a timer of the parent's has is left as it is. */
+/* Without the lock: a thread of the parent may have held it at the fork. Memory that a job or a timer of the parent
+ * uses is left alone. */
 void ceni_pq_stop_abandon(ceni_pq_stop *stop)
 {
     close(stop->fd);

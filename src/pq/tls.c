@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OpenSSL, as far as the end of the process needs it.
+ * Early initialisation of OpenSSL, for the exit of the process.
  *
- * libpq initialises OpenSSL in its first connection over TLS, and OpenSSL then registers its exit handler. cenote's handler waits
- * for helpers that connect, and must be registered later to run earlier. So prepare initialises OpenSSL. The function is looked
- * up in libpq and what it links: this library links no TLS library, and libpq may have been built without one.
+ * libpq initialises OpenSSL in its first connection over TLS, and OpenSSL then registers its exit handler. cenote's
+ * handler waits for helpers that connect, and must be registered later to run earlier. So prepare initialises OpenSSL.
+ * The function is looked up in libpq and what it links: this library links no TLS library, and libpq may have been
+ * built without one.
  */
 #include <dlfcn.h>
 

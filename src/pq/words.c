@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went wrong, as a sentence, a status and a number.
+ * Errors: texts, statuses and codes.
  *
- * libpq's words go into ours as far as they are known to hold no password. Only those about an address that it could
- * not read may: of these everything between the first and the last quotation mark is left out, which is wherever it
- * quotes.
+ * libpq's message becomes part of the text if it is known to contain no password. Only messages about an address that
+ * libpq could not parse may contain one. In these everything between the first and the last quotation mark is left out,
+ * because libpq quotes parts of the address.
  *
- * While a connection is being opened libpq has no function for the SQLSTATE of the server's refusal, but it writes it
- * into its message when it is verbose, "FATAL:  28P01: password ...": it is taken from there.
+ * While a connection is opened, libpq has no function for the SQLSTATE of the server's refusal. In verbose mode the
+ * message contains it, "FATAL:  28P01: password ...", and it is taken from there.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "pq/internal.h"
 
-enum { DIGITS = 36, STATE_LENGTH = 5 };
+enum { DIGITS = 36, STATE_LENGTH = 5, NAME_ROOM = 34 };
 
 static int digit(char c)
 {
@@ -22,7 +22,7 @@ static int digit(char c)
     return c >= 'A' && c <= 'Z' ? c - 'A' + 10 : -1;
 }
 
-/* Five digits to the base of 36. */
+/* Read 5 digits in base 36. */
 int cen_pq_code(const char *sqlstate)
 {
     int code = 0;
@@ -49,33 +49,33 @@ static bool is_any(const char *sqlstate, const char *start)
     return strncmp(sqlstate, start, strlen(start)) == 0;
 }
 
-/* What a state means for whoever takes, if it means more than `status`; *what says it in words. */
+/* Return the status that a SQLSTATE implies for the caller of take, or `status`; *what: the description. */
 static cen_status meaning(const char *sqlstate, cen_status status, const char **what)
 {
     if (is_any(sqlstate, "28")) {
-        if (!is_any(*what, "it wants a password")) *what = "it refused the credentials";
+        if (!is_any(*what, "password required")) *what = "authentication failed";
         return CEN_DRIVER;
     }
     if (is_any(sqlstate, "53300")) {
-        *what = "it has no connection left";
+        *what = "too many connections";
         return CEN_FULL;
     }
     if (is_any(sqlstate, "57P01") || is_any(sqlstate, "57P02")) {
-        *what = "it ended the connection or is shutting down";
+        *what = "connection terminated or server shutting down";
         return CEN_DOWN;
     }
     if (is_any(sqlstate, "57P03")) {
-        *what = "it is starting, or shutting down";
+        *what = "server starting up or shutting down";
         return CEN_DOWN;
     }
     if (is_any(sqlstate, "57014")) {
-        *what = "the query was cancelled";
+        *what = "query cancelled";
         return CEN_INTERRUPTED;
     }
     return status;
 }
 
-/* libpq's words on one line: blanks for its lines and tabs, and no full stop. */
+/* Copy libpq's message to one line: blanks for line ends and tabs, without a final full stop. */
 static void flatten(const char *words, char *out, size_t room)
 {
     size_t length = 0;
@@ -94,10 +94,17 @@ static const char *or_else(const char *text, const char *other)
     return text && *text ? text : other;
 }
 
+static const char *quoted(const char *name, char out[NAME_ROOM])
+{
+    if (name && *name) snprintf(out, NAME_ROOM, "\"%.30s\"", name);
+    else snprintf(out, NAME_ROOM, "(default)");
+    return out;
+}
+
 cen_status ceni_pq_say(cen_error *error, const PGconn *conn, cen_status status, const char *sqlstate, const char *what,
                        const char *cause)
 {
-    char place[100], state[32] = "";
+    char place[100], state[32] = "", database[NAME_ROOM], user[NAME_ROOM];
     const char *host = or_else(conn ? PQhost(conn) : NULL, "the default host"),
                *port = or_else(conn ? PQport(conn) : NULL, "5432");
     status = meaning(sqlstate, status, &what);
@@ -106,10 +113,9 @@ cen_status ceni_pq_say(cen_error *error, const PGconn *conn, cen_status status, 
     *error = (cen_error){.status = status, .code = cen_pq_code(sqlstate)};
     if (error->code) snprintf(state, sizeof state, " (SQLSTATE %.5s)", sqlstate);
     int length =
-        snprintf(error->text, sizeof error->text, "PostgreSQL at %s, database %.30s, user %.30s: %.60s%s: ", place,
-                 or_else(conn ? PQdb(conn) : NULL, "of the user's name"),
-                 or_else(conn ? PQuser(conn) : NULL, "of the process"), what, state);
-    /* as much as there is room for */
+        snprintf(error->text, sizeof error->text, "PostgreSQL at %s, database %s, user %s: %.60s%s: ", place,
+                 quoted(conn ? PQdb(conn) : NULL, database), quoted(conn ? PQuser(conn) : NULL, user), what, state);
+    /* truncated to the room left */
     flatten(cause ? cause : "", error->text + length, sizeof error->text - (size_t)length);
     if (!error->text[length]) error->text[length - 2] = 0;
     return status;
@@ -123,12 +129,12 @@ cen_status ceni_pq_say_result(cen_error *error, const PGconn *conn, const PGresu
     bool is_lost = PQstatus(conn) != CONNECTION_OK;
     if (!sqlstate && is_lost) sqlstate = "08006";
     return ceni_pq_say(error, conn, is_lost ? CEN_LOST : CEN_DRIVER, sqlstate ? sqlstate : "",
-                       is_lost ? "the connection broke" : what, cause);
+                       is_lost ? "connection lost" : what, cause);
 }
 
-/* ---- Openings ------------------------------------------------------------------------------------- */
+/* ---- Failed opens --------------------------------------------------------------------------------- */
 
-/* Where "XXXXX: " begins after the severity and two blanks; NULL if the words have none. */
+/* Return the position of "XXXXX: " after the severity and two blanks; NULL if the message has none. */
 static const char *state_in(const char *words)
 {
     for (const char *at = words; (at = strstr(at, ":  ")); at++) {
@@ -153,9 +159,9 @@ cen_status ceni_pq_say_opening(cen_error *error, const PGconn *conn)
         memmove(state - 1, state + STATE_LENGTH + 2 - 1, strlen(state + STATE_LENGTH + 2 - 1) + 1);
     }
     if (!state && PQconnectionNeedsPassword(conn))
-        return ceni_pq_say(error, conn, CEN_DRIVER, "28P01", "it wants a password, and has none", words);
+        return ceni_pq_say(error, conn, CEN_DRIVER, "28P01", "password required, none given", words);
     return ceni_pq_say(error, conn, state ? CEN_DRIVER : CEN_DOWN, state ? sqlstate : "08001",
-                       state ? "it refused the connection" : "it cannot be reached", words);
+                       state ? "connection rejected" : "server unreachable", words);
 }
 
 cen_status ceni_pq_say_unreadable(cen_error *error, const char *words)
@@ -166,7 +172,7 @@ cen_status ceni_pq_say_unreadable(cen_error *error, const char *words)
     if (first) before[(size_t)(first - words) < sizeof before ? (size_t)(first - words) : sizeof before - 1] = 0;
     flatten(last ? last + 1 : "", after, sizeof after);
     *error = (cen_error){.status = CEN_INVALID};
-    snprintf(error->text, sizeof error->text, "cen_pq_options.uri is not an address that libpq can read: %s%s%s",
-             before, first ? "..." : "", after);
+    snprintf(error->text, sizeof error->text, "cen_pq_options.uri: invalid connection string: %s%s%s", before,
+             first ? "..." : "", after);
     return CEN_INVALID;
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening, testing and resetting a connection, one step after the other, without waiting: whoever drives it waits, in
+ * Opening, testing and resetting a connection in steps that do not wait. The driving thread waits between the steps, in
  * poll (block.c) or with a watch (later.c).
  *
  *     opening    START -> CONNECT -> GREET -> SETUP -> ROLE -> CAPACITY -> END
  *                  ^________|________________|_______|      the next host, if this one failed
  *     testing    PROBE -> ROLE -> END
  *     resetting  TIDY -> CANCELLED -> DRAIN -> UNDO -> DISCARD -> SETUP -> END
- *                   |         ^________|       ^        it was not cancelled: the request came before the query
+ *                   |         ^________|       ^        not cancelled: the request came before the query
  *                   |______(nothing runs)______|
  *
- * A stage is a function that says what to wait for, or GO_ON after it has set the next stage. While a question is out a
- * stage is entered again and again until its answer is there. One that waits all the same is START: libpq looks names up in
- * it. It is entered only by who may wait.
+ * A stage is a function that returns what to wait for, or GO_ON after it has set the next stage. While a query is out,
+ * its stage is entered again and again until the result is there. START may wait in spite of this, because libpq looks
+ * names up in it. So only a thread that may wait enters START with a name.
  */
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ void ceni_pq_work_init(ceni_pq_work *work, ceni_pq_state *state, PGconn *conn, c
     work->deadline = work->until = after(cen_clock(), limits[kind]);
 }
 
-/* ---- Ends ----------------------------------------------------------------------------------------- */
+/* ---- End of a call -------------------------------------------------------------------------------- */
 
 static void forget_answer(ceni_pq_work *work)
 {
@@ -56,11 +56,12 @@ static void finish_conn(ceni_pq_work *work)
     work->link = NULL;
 }
 
-/* The call has failed, with work->error. What was being opened is no more; what was tested or reset is the pool's to close. */
+/* End a call that failed with work->error. A connection that was being opened is closed; one that was tested or reset
+ * is closed by the pool. */
 static int end_failed(ceni_pq_work *work, cen_status status)
 {
     forget_answer(work);
-    if (work->makes_report) work->state->capacitys = 0; /* the next opening tries again */
+    if (work->makes_report) work->state->capacitys = 0; /* the next open tries again */
     if (work->kind == CENI_PQ_OPENING) finish_conn(work);
     work->status = status;
     work->stage = CENI_PQ_END;
@@ -74,8 +75,8 @@ void ceni_pq_give_up(ceni_pq_work *work, cen_status status, const char *why)
     end_failed(work, status);
 }
 
-/* An opening has failed with this host: the next one, if there is one, unless the server has refused the credentials, as it will
- * everywhere. All else has failed. */
+/* This host has failed. An open goes on with the next host, if there is one, unless the server has refused the
+ * credentials, as all others would. Otherwise the call fails. */
 static int failed(ceni_pq_work *work, cen_status status)
 {
     char sqlstate[6];
@@ -97,7 +98,7 @@ static int fail_result(ceni_pq_work *work, const PGresult *result, const char *w
     return failed(work, ceni_pq_say_result(&work->error, work->conn, result, what));
 }
 
-/* ---- Questions --------------------------------------------------------------------------------------- */
+/* ---- Queries ----------------------------------------------------------------------------------------- */
 
 static void keep(ceni_pq_work *work, PGresult *result)
 {
@@ -109,13 +110,13 @@ static void keep(ceni_pq_work *work, PGresult *result)
     }
     if (status != PGRES_COMMAND_OK && status != PGRES_EMPTY_QUERY && !work->is_refused) {
         work->is_refused = true;
-        work->error.status = ceni_pq_say_result(&work->error, work->conn, result, "it refused what the driver asks");
+        work->error.status = ceni_pq_say_result(&work->error, work->conn, result, "driver query failed");
     }
     PQclear(result);
 }
 
-/* Sends the question, when it is first called, and collects the answer: what to wait for, or GO_ON: it is there; FAILED: it was
- * refused, or the connection broke, as work->error says. */
+/* Send the query on the first call, and collect the result. Returns what to wait for; GO_ON: complete; FAILED: the
+ * server refused it, or the connection broke, with work->error. */
 static int ask(ceni_pq_work *work, const char *sql)
 {
     if (!work->is_asked) {
@@ -138,12 +139,12 @@ static int ask(ceni_pq_work *work, const char *sql)
         ExecStatusType status = PQresultStatus(result);
         keep(work, result);
         if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH)
-            goto broken; /* no answer to us */
+            goto broken; /* not a result for this query */
     }
     return CENI_PQ_READ;
 broken:
     work->is_asked = false;
-    work->error.status = ceni_pq_say_result(&work->error, work->conn, NULL, "the driver's question could not be sent");
+    work->error.status = ceni_pq_say_result(&work->error, work->conn, NULL, "cannot send the driver query");
     return FAILED;
 }
 
@@ -156,7 +157,7 @@ static cen_status ask_password(ceni_pq_work *work, char password[PASSWORD_ROOM])
     cen_status status = options->password(options->argument, password, PASSWORD_ROOM, &work->error);
     password[PASSWORD_ROOM - 1] = 0;
     if (status == CEN_OK) return CEN_OK;
-    if (!work->error.text[0]) ceni_pq_say(&work->error, NULL, status, "", "options.password had none", NULL);
+    if (!work->error.text[0]) ceni_pq_say(&work->error, NULL, status, "", "cen_pq_options.password failed", NULL);
     work->error.status = status;
     return status;
 }
@@ -186,11 +187,9 @@ static int start(ceni_pq_work *work)
         values[count++] = all[i][1];
     }
     keywords[count] = values[count] = NULL;
-    work->conn = PQconnectStartParams(keywords, values, 1); /* an address that is given as dbname is taken apart */
+    work->conn = PQconnectStartParams(keywords, values, 1); /* 1: a connection string in dbname is expanded */
     explicit_bzero(password, sizeof password);
-    if (!work->conn)
-        return end_failed(
-            work, ceni_pq_say(&work->error, NULL, CEN_NO_MEMORY, "", "there is no memory for a connection", NULL));
+    if (!work->conn) return end_failed(work, ceni_pq_say(&work->error, NULL, CEN_NO_MEMORY, "", "out of memory", NULL));
     PQsetNoticeProcessor(work->conn, state->options.on_notice ? state->options.on_notice : drop_notice,
                          state->options.argument);     /* before anything is received, which begins in CONNECT */
     PQsetErrorVerbosity(work->conn, PQERRORS_VERBOSE); /* for the SQLSTATE of a refusal */
@@ -218,7 +217,7 @@ static int greet(ceni_pq_work *work)
     cen_status status = ceni_pq_link_new(work->state, work->conn, &work->link, &work->error);
     if (status != CEN_OK) return end_failed(work, status);
     if (work->state->options.poller && PQsetnonblocking(work->conn, 1))
-        return fail_result(work, NULL, "it cannot be made non-blocking");
+        return fail_result(work, NULL, "cannot set non-blocking mode");
     work->stage = CENI_PQ_SETUP;
     return GO_ON;
 }
@@ -243,8 +242,8 @@ static bool is_true(const ceni_pq_work *work, int field, const char *word)
     return strcmp(PQgetvalue(work->answer, 0, field), word) == 0;
 }
 
-/* Whether the answer to role_question is what the role asks for. A server, or a proxy before it, whose reports say something
- * else is not believed any more when a connection is given back. */
+/* Return true if the result of role_question matches the role. If the reports of the server, or of a proxy before it,
+ * contradict the result, they are not used any longer when the connection is given back. */
 static bool answer_fits(const ceni_pq_work *work)
 {
     if (!work->answer || PQntuples(work->answer) != 1 || PQnfields(work->answer) != 2) return false;
@@ -264,7 +263,8 @@ static bool answer_fits(const ceni_pq_work *work)
 
 static int judge_role(ceni_pq_work *work)
 {
-    static const char *const not_so[] = {"", "it is no primary", "it is no replica", "it is read-only"};
+    static const char *const not_so[] = {"", "server is not a primary", "server is not a replica",
+                                         "server is read-only"};
     cen_pq_role role = work->state->options.role;
     if (role != CEN_PQ_ANY && !work->answer) {
         int wants = ask(work, role_question);
@@ -273,13 +273,13 @@ static int judge_role(ceni_pq_work *work)
     }
     if (role != CEN_PQ_ANY && !answer_fits(work))
         return failed(work, ceni_pq_say(&work->error, work->conn, CEN_DRIVER, "25006", not_so[role],
-                                        "the pool's role asks for another"));
+                                        "wrong server for cen_pq_options.role"));
     forget_answer(work);
     work->stage = work->kind == CENI_PQ_OPENING ? CENI_PQ_CAPACITY : CENI_PQ_END;
     return GO_ON;
 }
 
-/* A report that cannot be had is no reason to have no connection. */
+/* A connection is usable without a report. */
 static int report_capacity(ceni_pq_work *work)
 {
     ceni_pq_state *state = work->state;
@@ -302,7 +302,7 @@ static int report_capacity(ceni_pq_work *work)
 
 /* ---- Testing ---------------------------------------------------------------------------------------------- */
 
-/* An empty query, or the one question whose answer is wanted. */
+/* Send an empty query, or the role query if its result is needed. */
 static int probe(ceni_pq_work *work)
 {
     int wants = ask(work, work->state->options.role == CEN_PQ_ANY ? "" : role_question);
@@ -316,28 +316,28 @@ static int probe(ceni_pq_work *work)
 
 static int tidy(ceni_pq_work *work)
 {
-    if (work->link && work->link->is_broken) return fail_result(work, NULL, "it is broken");
+    if (work->link && work->link->is_broken) return fail_result(work, NULL, "connection broken");
     if (PQpipelineStatus(work->conn) != PQ_PIPELINE_OFF && !PQexitPipelineMode(work->conn))
-        return fail_result(work, NULL, "a pipeline was left in use");
+        return fail_result(work, NULL, "pipeline left in use");
     if (!PQisnonblocking(work->conn) && PQsetnonblocking(work->conn, 1))
-        return fail_result(work, NULL, "it cannot be made non-blocking");
+        return fail_result(work, NULL, "cannot set non-blocking mode");
     work->stage = CENI_PQ_UNDO;
     if (PQtransactionStatus(work->conn) != PQTRANS_ACTIVE) return GO_ON;
-    if (!work->link) return fail_result(work, NULL, "a query was left running");
+    if (!work->link) return fail_result(work, NULL, "query left running");
     work->stage = CENI_PQ_CANCELLED;
     return CENI_PQ_CANCEL;
 }
 
 static int cancelled(ceni_pq_work *work)
 {
-    if (!work->was_sent) return fail_result(work, NULL, "a query was left running and could not be cancelled");
+    if (!work->was_sent) return fail_result(work, NULL, "query left running, cancel failed");
     int64_t soon = after(cen_clock(), CANCEL_AGAIN_NS);
     work->until = soon < work->deadline ? soon : work->deadline;
     work->stage = CENI_PQ_DRAIN;
     return GO_ON;
 }
 
-/* What is left of data that the server sends: 0 when it is over, or what to wait for. */
+/* Drop the remaining data of a COPY. Returns 0 at its end, or what to wait for. */
 static int drain_copy(ceni_pq_work *work)
 {
     for (;;) {
@@ -351,9 +351,9 @@ static int drain_copy(ceni_pq_work *work)
 
 static int drain(ceni_pq_work *work)
 {
-    if (!PQconsumeInput(work->conn)) return fail_result(work, NULL, "what was left unread cannot be read");
+    if (!PQconsumeInput(work->conn)) return fail_result(work, NULL, "cannot read the remaining results");
     int unsent = PQflush(work->conn);
-    if (unsent < 0) return fail_result(work, NULL, "what was left unsent cannot be sent");
+    if (unsent < 0) return fail_result(work, NULL, "cannot send the remaining data");
     if (unsent) return CENI_PQ_READ | CENI_PQ_WRITE;
     while (!PQisBusy(work->conn)) {
         if (cen_clock() >= work->until) return ceni_pq_late(work);
@@ -368,8 +368,8 @@ static int drain(ceni_pq_work *work)
         int wants = status == PGRES_COPY_OUT ? drain_copy(work) : 0;
         if (wants) return wants;
         if (status == PGRES_COPY_BOTH ||
-            (status == PGRES_COPY_IN && PQputCopyEnd(work->conn, "the connection was given back") < 0))
-            return fail_result(work, NULL, "a copy was left unfinished");
+            (status == PGRES_COPY_IN && PQputCopyEnd(work->conn, "connection returned to its pool") < 0))
+            return fail_result(work, NULL, "COPY left unfinished");
     }
     return CENI_PQ_READ;
 }
@@ -381,14 +381,14 @@ static int undo(ceni_pq_work *work)
         int wants = ask(work, "rollback");
         if (wants > 0) return wants;
         bool was_hit =
-            wants == FAILED && work->error.status == CEN_INTERRUPTED && !work->undone_twice; /* S3 of stop.c */
+            wants == FAILED && work->error.status == CEN_INTERRUPTED && !work->undone_twice; /* S3 in stop.c */
         work->undone_twice |= was_hit;
         if (was_hit) return GO_ON;
         if (wants == FAILED) return failed(work, work->error.status);
         work->rolled_back = true;
         state = PQtransactionStatus(work->conn);
     }
-    if (state != PQTRANS_IDLE) return fail_result(work, NULL, "it is still in a transaction");
+    if (state != PQTRANS_IDLE) return fail_result(work, NULL, "transaction still open");
     work->stage = CENI_PQ_DISCARD;
     return GO_ON;
 }
@@ -414,17 +414,17 @@ static int discard(ceni_pq_work *work)
     return GO_ON;
 }
 
-/* ---- All of them ---------------------------------------------------------------------------------------------- */
+/* ---- The steps ------------------------------------------------------------------------------------------------ */
 
 static int end_well(ceni_pq_work *work)
 {
     forget_answer(work);
     bool later = work->state->options.poller != NULL;
     if (work->status == CEN_OK && work->kind == CENI_PQ_RESETTING && !later && PQsetnonblocking(work->conn, 0))
-        work->status = ceni_pq_say_result(&work->error, work->conn, NULL, "it cannot be made blocking again");
+        work->status = ceni_pq_say_result(&work->error, work->conn, NULL, "cannot restore blocking mode");
     if (work->status == CEN_OK) work->error = (cen_error){.status = CEN_OK};
     if (work->status == CEN_OK && work->rolled_back)
-        snprintf(work->error.text, sizeof work->error.text, "transaction left open"); /* the pool says by whom */
+        snprintf(work->error.text, sizeof work->error.text, "transaction left open"); /* the pool adds the holder */
     return CENI_PQ_DONE;
 }
 
@@ -447,11 +447,10 @@ int ceni_pq_go(ceni_pq_work *work)
 
 int ceni_pq_late(ceni_pq_work *work)
 {
-    static const char *const slow[] = {"it did not answer in time when a connection was opened",
-                                       "it did not answer a test in time", "a connection could not be reset in time"};
+    static const char *const slow[] = {"open timed out", "test timed out", "reset timed out"};
     if (work->stage == CENI_PQ_END) return CENI_PQ_DONE;
     if (work->stage == CENI_PQ_DRAIN && cen_clock() < work->deadline) {
-        /* What was sent just before the cancel request may have been read by the server only after it. */
+        /* The server may have read a query that was sent just before the cancel request only after that request. */
         work->was_sent = false;
         work->until = work->deadline;
         work->stage = CENI_PQ_CANCELLED;

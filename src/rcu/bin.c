@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bin: memory that waits until no section can see it.
+ * The bin: retired memory that waits for a grace period, until no read section can see it.
  *
- * A grace period costs the same for one thing as for a thousand, so what is put in
- * is collected and released in batches, on a helper of the runtime. If much comes
- * in a short time the putter waits for a grace period itself, so that what lies
- * here has a bound that does not depend on how soon a helper comes: MUCH, plus
- * what is put within sections and under locks.
+ * A grace period costs the same for one object as for a thousand. So retired objects are collected and released in
+ * batches, on a helper of the runtime. If many are retired in a short time, the retiring thread waits for a grace
+ * period itself. So the memory in the bin has a bound that does not depend on how soon a helper runs: MUCH bytes,
+ * plus what is retired within read sections and under locks.
  *
- *     I1  a thing is in `first`, or in one batch; a batch is counted in `emptying`
- *         until the last of it was released
+ *     I1  An object is in `first`, or in one batch. A batch is counted in `emptying`
+ *         until all of it has been released.
  *     I2  posted is false only if `first` is empty. The job is posted to the runtime's
- *         executor, which does not refuse it: without a thread it is tried again, and
- *         a member that drains does not depend on whether something else happens
+ *         executor, which does not refuse it: if no thread can be started, the runtime tries
+ *         again. So a draining member does not depend on other events.
  *
- * All words are under the mutex, except `turns`, a futex that is changed under it.
+ * The mutex protects all words except `turns`, a futex word that is changed under it.
  */
 #include "base/plant.h"
 #include "rcu/rcu.h"
@@ -31,7 +30,8 @@ static void unlock(ceni_bin *bin)
     ceni_mutex_unlock(&bin->mutex, CENI_RANK_BIN);
 }
 
-/* One batch, if there is any: a grace period, and then each of them. Holds the lock at both ends. */
+/* Release one batch, if there is one: wait for a grace period, then release each object. The lock is held at the
+ * beginning and at the end. */
 static bool empty_once_locked(ceni_bin *bin)
 {
     ceni_retired *next = bin->first;
@@ -53,15 +53,15 @@ static bool empty_once_locked(ceni_bin *bin)
     return true;
 }
 
-/* Drops the lock and tells those who wait that something was released: the last touch of an abandoned bin in which
- * nothing is left. */
+/* Wake the threads that wait in ceni_bin_empty, and drop the lock. For an abandoned, empty bin this is the last
+ * access. */
 static void turn_and_unlock(ceni_bin *bin)
 {
     bool idle = !bin->posted && bin->emptying == 0 && !bin->first;
     void (*last)(ceni_bin * bin) = idle ? bin->last : NULL;
     if (last) bin->last = NULL;
-    ceni_add_relaxed(&bin->turns, 1); /* the futex's, changed and read under the mutex; carries nothing */
-    /* Under the lock: whoever waits in ceni_bin_empty may give the bin's memory back as soon as it has it. */
+    ceni_add_relaxed(&bin->turns, 1); /* a futex word, changed and read under the mutex; carries nothing */
+    /* Under the lock: a thread that waits in ceni_bin_empty may free the bin as soon as it gets the lock. */
     if (!ceni_planted(bin_forgets_to_wake)) ceni_futex_wake(&bin->turns, UINT32_MAX);
     unlock(bin);
     if (last) last(bin);
@@ -81,7 +81,8 @@ void ceni_bin_init(ceni_bin *bin, cen_runtime *runtime)
     *bin = (ceni_bin){.runtime = runtime, .job = {.run = empty_on_helper}};
 }
 
-/* Lets a helper come. Holds the lock at both ends, and not in between: the runtime's is another. */
+/* Post the job to a helper. The lock is held at the beginning and at the end, and dropped in between, because the
+ * runtime takes its own lock. */
 static void post_locked(ceni_bin *bin)
 {
     if (bin->posted) return;
@@ -101,7 +102,7 @@ void ceni_bin_put(ceni_bin *bin, ceni_retired *retired, void (*release)(ceni_ret
     else bin->first = retired;
     bin->final = retired;
     bin->bytes += bytes;
-    bin->emptying++; /* so that nobody calls it idle while the lock is dropped */
+    bin->emptying++; /* so that the bin is not idle while the lock is dropped */
     post_locked(bin);
     bin->emptying--;
     turn_and_unlock(bin);

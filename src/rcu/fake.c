@@ -2,22 +2,22 @@
 /*
  * Read-copy-update for the controlled scheduler.
  *
- * A grace period of the real one puts a barrier into every thread. Seen from a reader
- * there are two cases, and `barrier`, a word whose value means nothing, decides which:
+ * A grace period of liburcu puts a memory barrier into every thread. For a reader there are two cases, and the order
+ * of accesses to `barrier`, a word whose value means nothing, decides between them:
  *
  *     its section began before the barrier   the wait finds it open, and waits for its end
- *     it began after                         it has all that the waiting thread had done
+ *     it began after                         it sees everything that the waiting thread had done
  *
- * It has no more than that: the end of a section releases and does not acquire, its begin
- * acquires and does not release, so that readers are not ordered among one another. A
- * touch of what was freed too early is seen as what it is.
+ * The model guarantees no more than that. The end of a section releases and does not acquire, and its begin acquires
+ * and does not release, so readers are not ordered among one another. An access to memory that was freed too early is
+ * therefore detected.
  *
- * The counts are plain: they change in the same step as the word beside which they are
- * named, and are read in the same step as one that touches that word too.
+ * The counts are plain memory. Each changes in the same step as the word that its comment names, and is read in the
+ * same step as an access to that word.
  *
  * Order table
- * [K1] begin | exchange | acquire | [K3]       | what was unpublished before a grace period | a section finds what is being freed
- * [K2] end   | exchange | release | [K4]       | what was read in the section               | memory is freed under a reader
+ * [K1] begin | exchange | acquire | [K3]       | what was unpublished before a grace period | a section finds an object that is being freed
+ * [K2] end   | exchange | release | [K4]       | what was read in the section               | memory is freed while a reader uses it
  * [K3] wait  | exchange | release | [K1]       | what was unpublished                       | as [K1]
  * [K4] wait  | add      | acq_rel | [K2]       | what was read in sections that ended       | as [K2]; the newest, so that counts and word agree
  */
@@ -32,11 +32,11 @@
 enum { READERS = 256 };
 
 static CENI_STATIC struct {
-    uint32_t begun[READERS]; /* with `barrier`: sections of each thread */
-    uint32_t ended[READERS]; /* with `turns` */
-    uint32_t depth[READERS]; /* the thread's own: how many are nested */
-    uint32_t count;          /* of threads that ever read */
-    uint32_t values;         /* of `turns`: never one twice */
+    uint32_t begun[READERS]; /* sections of each thread; changes with `barrier` */
+    uint32_t ended[READERS]; /* changes with `turns` */
+    uint32_t depth[READERS]; /* nesting of the thread's sections; that thread only */
+    uint32_t count;          /* threads that have ever read */
+    uint32_t values;         /* the last value of `turns`; none is used twice */
 } readers;
 static CENI_STATIC _Atomic uint32_t barrier;
 static CENI_STATIC _Atomic uint32_t turns; /* futex: a section has ended */
@@ -83,7 +83,7 @@ static bool have_ended(const uint32_t *begun)
 void ceni_rcu_wait(void)
 {
     uint32_t begun[READERS];
-    if (ceni_read_is_open()) ceni_world_fail("waits for a grace period in a section");
+    if (ceni_read_is_open()) ceni_world_fail("a wait for a grace period inside a read section");
     ceni_exchange_release(&barrier, 0); /* [K3] */
     memcpy(begun, readers.begun, sizeof begun);
     for (;;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sections for the program. */
+/* Read sections: the public functions. */
 #include <cenote/read.h>
 
 #include "rcu/rcu.h"

@@ -2,12 +2,11 @@
 /*
  * Read-copy-update by liburcu, its bulletproof flavour.
  *
- * What is left to do here: waiting for a grace period, and fork. liburcu keeps a
- * list of the threads that have ever read. In the child of a fork only one of
- * them is alive, and a wait there would wait for sections of threads that are gone;
- * liburcu offers three hooks that put this right. They are installed once; two
- * installers would lock the same lock twice at a fork, so a program that installs
- * them itself says so (cen_rcu_skip_fork_hooks) before it makes anything.
+ * This file waits for grace periods and handles fork. liburcu has a list of the threads that have ever read. In a
+ * forked child only one of them exists, and a wait for a grace period would wait for sections of the others. liburcu
+ * offers three fork hooks that correct this. They must be installed only once: two installations would lock the same
+ * lock twice at a fork. A program that installs them itself declares that (cen_rcu_skip_fork_hooks) before it makes
+ * any object.
  *
  * Order table
  * [U1] join, exchange | exchange | acq_rel | itself in another thread | `joined` | the hooks are installed twice, and a fork locks a lock twice
@@ -37,7 +36,8 @@ void ceni_rcu_wait(void)
 void ceni_rcu_join(void)
 {
     if (ceni_exchange_acq_rel(&joined, true)) return; /* [U1] */
-    /* Without memory for it the child must not wait for a grace period; nothing of ours in a child does. */
+    /* If there is no memory for the hooks, a child must not wait for a grace period; cenote does not do that in a
+     * child. */
     (void)pthread_atfork(urcu_bp_before_fork, urcu_bp_after_fork_parent, urcu_bp_after_fork_child);
 }
 

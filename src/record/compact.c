@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The compact histogram. See compact.h for what it offers.
+ * The compact histogram: recording, snapshots, and the stock of lines. compact.h describes its use.
  *
  * Invariants
  * I1  A record adds one to exactly one bucket, or to one row. The count is their sum.
- * I2  A number in `lines` is of a line that no other place has, and stays there. The line was zero when it was put.
- * I3  used <= room, and a line below `room` is in a block that is there.
+ * I2  A line's number is in one place of `lines` only, and stays there. The line was zero when its number was stored.
+ * I3  used <= room, and a line below `room` is in an allocated block.
  *
- * The naive version takes a line from the stock and then tries to put it into its
- * place: who comes second has a line that nobody needs, and a stock of few lines
- * runs out. Here the place is claimed first (CENI_LINE_COMES). Who meets a claim
- * does not wait for it: the record goes to the row.
+ * The naive version takes a line from the stock and then tries to store its number. The thread that comes second has
+ * a line that is not needed, and a stock of few lines runs out. Here the place is claimed first (CENI_LINE_COMES). A
+ * thread that finds a claim does not wait: its record goes to the row.
  *
- * Sums and limits are those of histogram.c, with the same argument (I2, I3 there).
+ * Sums and limits work as in histogram.c, with the same argument (I2, I3 there).
  *
- * Progress: record is lock-free, and repeats a compare-and-swap only if another
- * thread has taken a line, or moved the same limit, meanwhile.
+ * Progress: record is lock-free. It repeats a compare-and-swap only if another thread has taken a line, or moved the
+ * same limit, meanwhile.
  *
  * Order table
  * tag  site | operation | order | pairs with | carries | breaks if weakened
- * [X2] get line | store of the number   | release | who reads it as a setting | the line's block | a bucket is counted in a block that is not there yet
+ * [X2] get line | store of the number   | release | readers of it as a setting | the line's block | a bucket is counted in a block that is not allocated yet
  * [X3] take     | load of room          | acquire | X5 | the block | a number is given for a line without memory
- * [X4] tend     | cas of a block        | acq_rel | who reads it as a setting | the zeroed lines | a bucket is counted in memory that is not zero yet
+ * [X4] tend     | cas of a block        | acq_rel | readers of it as a setting | the zeroed lines | a bucket is counted in memory that is not zero yet
  * [X5] tend     | add to room           | acq_rel | X3 | the block | a number is given for a line without memory
  */
 #include "record/compact.h"
@@ -35,7 +34,8 @@
 
 enum { ROW = 32, FEW = 4 };
 
-/* Off a lock these are what they say. With `alone` nobody else writes, and in a world nobody comes between. */
+/* With `alone` no other thread writes, so a load and a store are enough. In a world settings are not scheduling
+ * points, so no thread runs between the two. */
 static inline void add(_Atomic uint64_t *counter, uint64_t value, bool alone)
 {
     if (alone) ceni_setting_put(counter, ceni_setting(counter) + value);
@@ -86,7 +86,8 @@ void ceni_stock_tend(ceni_stock *stock, const cen_allocator *allocator)
     else ceni_free(allocator, made, block_bytes(stock), CENI_CACHE_LINE);
 }
 
-/* The number of a line that is free; 0: there is none. `all`: not only the first half. */
+/* Take a free line and return its number; 0 if there is none. `all`: from the whole stock, not only from its first
+ * half. */
 static uint16_t take_line(ceni_stock *stock, bool alone, bool all)
 {
     uint32_t used = ceni_setting(&stock->used), room = ceni_load_acquire(&stock->room); /* [X3] */
@@ -115,14 +116,14 @@ void ceni_compact_init(ceni_compact *histogram)
     ceni_stripe_init(&histogram->own);
 }
 
-/* The line that has the bucket; NULL: none, or not yet. */
+/* The line that has the bucket; NULL if there is none yet. */
 static ceni_bucket_row *line_of(const ceni_compact_stripe *stripe, const ceni_stock *stock, unsigned bucket)
 {
     uint16_t number = ceni_setting(&stripe->lines[bucket / CENI_ROW_BUCKETS]);
     return number && number != CENI_LINE_COMES ? line_at(stock, number - 1u) : NULL;
 }
 
-/* The same, and one is had if there is none. */
+/* The same, and take one from the stock if there is none. */
 __attribute__((noinline)) static ceni_bucket_row *get_line(ceni_compact_stripe *stripe, ceni_stock *stock,
                                                            unsigned bucket, bool alone, bool all)
 {
@@ -150,7 +151,7 @@ static inline void add_to_sum(ceni_compact_stripe *stripe, uint64_t value, bool 
     if (after & TOP_BIT) ceni_setting_put(&stripe->overflowed, true);
 }
 
-/* Moves the limit to `value` if that is further out. */
+/* Move the limit to `value` if that is further out. */
 static inline void widen(_Atomic int64_t *limit, int64_t value, bool upwards, bool alone)
 {
     int64_t seen = ceni_setting(limit);
@@ -160,7 +161,7 @@ static inline void widen(_Atomic int64_t *limit, int64_t value, bool upwards, bo
     }
 }
 
-/* Made twice, so that `alone` costs nothing: the leases that are timed are on the way of one give in 64. */
+/* Inlined twice, so that testing `alone` costs nothing: one give in 64 records a timed lease on its path. */
 __attribute__((always_inline)) static inline void record(ceni_compact *histogram, ceni_compact_stripe *stripe,
                                                          ceni_stock *stock, bool alone, int64_t value)
 {
@@ -205,7 +206,7 @@ void ceni_compact_reset(ceni_compact *histogram, ceni_compact_stripe *stripes, u
 
 /* ---- Reading ------------------------------------------------------------------------------------- */
 
-/* What is known of a row only is shown in the middle of it. */
+/* A count of the row as a whole is shown in the middle of the row. */
 static uint64_t read_bucket(const ceni_compact *histogram, const ceni_compact_stripe *stripe, const ceni_stock *stock,
                             unsigned bucket)
 {
@@ -231,8 +232,8 @@ static void add_stripe(const ceni_compact *histogram, const ceni_compact_stripe 
     if (largest > out->largest) out->largest = largest;
 }
 
-/* Sets the limits of a snapshot that was copied in the middle of a record to what its buckets allow. A bucket in the middle
- * of a row may have all that is known of the row. */
+/* Correct the limits of a snapshot that was copied in the middle of a record, as far as its buckets show. The middle
+ * bucket of a row may contain the count of the row as a whole. */
 static void mend_limits(cen_histogram *out)
 {
     unsigned first = 0, last = CEN_HISTOGRAM_BUCKETS - 1;
@@ -265,7 +266,7 @@ int64_t ceni_compact_sum(const ceni_compact *histogram)
     return ceni_setting(&histogram->own.overflowed) || (sum & TOP_BIT) ? INT64_MAX : (int64_t)sum;
 }
 
-/* Row by row, so that what has no line costs one step for 16 buckets. */
+/* Line by line, so that a missing line costs one step for 16 buckets. */
 static uint64_t count_line(const ceni_compact *histogram, const ceni_stock *stock, unsigned line)
 {
     unsigned from = line * CENI_ROW_BUCKETS;

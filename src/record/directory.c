@@ -2,31 +2,27 @@
 /*
  * The directory of live components.
  *
- * A walk keeps a `visit` on its stack, linked into the directory: which entry
- * it is at, whose thread it is, and which entry comes next. All is under one
- * lock, which is dropped while the visitor runs. What then keeps the walk whole
- * is that leave repairs the visits:
- *     - a walk whose next entry leaves is pointed at the one after it;
- *     - a walk that is at the leaving entry is waited for, if it is another
- *       thread's; if it is the caller's own, it is told to forget the entry,
- *       whose memory may be gone when the visitor returns.
- * A visitor is called with cancellation held: a thread that ended in there would leave
- * its visit, on a stack that is gone, for leave to wait for. In a child that a visitor
- * has forked its walk ends when it returns: the rest of it is the parent's.
+ * A walk has a `visit` on its stack, linked into the directory: the entry it is at, its thread, and the next entry.
+ * All of it is under one lock, which is dropped while the visitor runs. Leave repairs the visits:
+ *     - a walk whose next entry leaves is pointed at the entry after it;
+ *     - if another thread's walk is at the leaving entry, leave waits for it;
+ *     - if the caller's own walk is at the leaving entry, that walk forgets the entry, whose memory may have been
+ *       freed when the visitor returns.
+ * A visitor is called with cancellation held. A thread that ended in a visitor would leave its visit behind, on a
+ * stack that is gone, and leave would wait for it forever. In a child that a visitor has forked, the walk ends when
+ * the visitor returns: the rest of it belongs to the parent.
  *
- * The naive version holds the lock while it visits. A snapshot function that
- * takes its object's lock then fixes the order "directory before object", and
- * an owner that leaves while it holds that lock completes a circle.
+ * The naive version holds the lock while it visits. A snapshot function that takes its object's lock then fixes the
+ * order "directory before object". An owner that leaves the directory while it holds that lock completes a cycle.
  *
  * Invariants
  * I1  An entry in the list is linked, has the epoch of its process and a number.
  * I2  visit.next is in the list, or NULL.
  * I3  visit.entry is an entry whose leave has not returned, or NULL.
  *
- * Everything is ordered by the lock, and the making of a process' directory by
- * owned.h. `turns` is a futex word that is written under the lock and is relaxed:
- * the futex compares it as one step with going to sleep, and the sleeper takes the
- * lock before it believes anything.
+ * The lock orders everything; owned.h orders the creation of a process's directory. `turns` is a futex word, written
+ * under the lock with relaxed order. That is enough, because the futex compares it and goes to sleep in one step, and
+ * the woken thread takes the lock before it reads anything.
  */
 #include "record/directory.h"
 
@@ -55,8 +51,7 @@ void ceni_directory_init(ceni_directory *directory)
 }
 
 /* ---- The directories of the process --------------------------------------
- * Each is made by the first who asks, and made anew by the first who asks in a
- * forked child. */
+ * Each is created by the first call that needs it, and created again by the first such call in a forked child. */
 
 typedef struct owned_directory {
     ceni_directory directory;
@@ -89,7 +84,7 @@ ceni_directory *ceni_directory_freed(void)
 void ceni_directory_join(ceni_directory *directory, ceni_directory_entry *entry)
 {
     ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
-    ceni_setting_put(&entry->number, ++directory->joined); /* something of it may be telling events already */
+    ceni_setting_put(&entry->number, ++directory->joined); /* the component may already write events */
     entry->epoch = ceni_fork_epoch();
     ceni_list_push_back(&directory->entries, &entry->link);
     directory->count++;
@@ -101,8 +96,8 @@ static ceni_directory_entry *entry_after(const ceni_directory *directory, const 
     return link->next == &directory->entries ? NULL : CENI_LIST_ENTRY(link->next, ceni_directory_entry, link);
 }
 
-/* Takes the entry out of the list, out of the future of all walks, and out of
- * the present of the caller's own. */
+/* Remove the entry from the list, from the next steps of all walks, and from the current step of the caller's own
+ * walks. */
 static void take_out_locked(ceni_directory *directory, ceni_directory_entry *entry)
 {
     uint64_t self = ceni_thread_id();
@@ -123,7 +118,7 @@ static bool visited_locked(const ceni_directory *directory, const ceni_directory
     return false;
 }
 
-/* Waits until a visit has ended; drops the lock meanwhile. */
+/* Wait until a visit has ended; drops the lock meanwhile. */
 static void await_turn_locked(ceni_directory *directory)
 {
     uint32_t turn = ceni_load_relaxed(&directory->turns); /* carries nothing */
@@ -136,7 +131,7 @@ static void await_turn_locked(ceni_directory *directory)
 
 void ceni_directory_leave(ceni_directory *directory, ceni_directory_entry *entry)
 {
-    if (entry->epoch != ceni_fork_epoch()) return; /* in no directory, or in a parent's */
+    if (entry->epoch != ceni_fork_epoch()) return; /* in no directory, or in that of a parent process */
     ceni_mutex_lock(&directory->lock, CENI_RANK_DIRECTORY);
     take_out_locked(directory, entry);
     while (visited_locked(directory, entry)) await_turn_locked(directory);
@@ -145,8 +140,8 @@ void ceni_directory_leave(ceni_directory *directory, ceni_directory_entry *entry
 
 /* ---- Walking ------------------------------------------------------------- */
 
-/* Visits v->next with the lock dropped and tells those who wait to leave. False: this is a child that was forked meanwhile,
- * and has neither the lock nor the directory. */
+/* Visit v->next with the lock dropped, then wake the threads that wait in leave. Returns false in a child that was
+ * forked meanwhile: there the lock is not held, and the directory is not the child's. */
 static bool visit_one_locked(ceni_directory *directory, visit *v, void (*call)(void *, ceni_directory_entry *),
                              void *argument)
 {

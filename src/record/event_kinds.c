@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The words of the kinds of events: their enumerators' names, in lower case. */
+/* Names of the kinds of events: the enumerators' names in lower case. */
 #include <stddef.h>
 
 #include <cenote/events.h>

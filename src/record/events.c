@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process' events: two rings in static memory, which is touched as it is used.
+ * The process's events: two rings in static memory, which is touched only as it is used.
  *
- *     life    what matters, of all levels but TRACE
- *     trace   takes and gives of pools that ask for exact times; so many that they would push the rest out
+ *     life    events of all levels except TRACE
+ *     trace   takes and gives of pools with trace_takes: in the other ring they would overwrite everything else
  *
- * Both may move into a mapped file (ring.c says why nothing is lost then). The
- * numbers go on from the first ones, whose `next` also says whether they were left.
- * `moved` is written before that and read after it, so it needs no order of its own.
+ * Both may move into a mapped file (ring.c explains why no event is lost). The numbers still come from the first
+ * rings, whose `next` also contains the flag that the ring was left. `moved` is written before that flag and read
+ * after it, so it needs no order of its own.
  *
- * In a forked child the rings hold what the parent wrote, and a place in which a
- * thread was writing that does not exist: the first who comes wipes what was used
- * and begins with the static memory. What the parent has in a file is not touched.
+ * In a forked child the rings contain the parent's events, and perhaps places claimed by threads that do not exist in
+ * the child. The first call in the child wipes the used places and starts with the static memory. The parent's file
+ * is not touched.
  *
- * Sleeping. `asleep` is what the one who waits for events sleeps on:
+ * Sleeping. `asleep` is the futex word of the thread that waits for events:
  *
- *     AWAKE --lie_down--> FOR_LIFE or FOR_ALL --who writes, or wakes--> AWAKE, and a wake
+ *     AWAKE --lie_down--> FOR_LIFE or FOR_ALL --a writer, or wake--> AWAKE, and a futex wake
  *
- * The sleeper stores the word and then looks at the rings; a writer writes its event
- * and then looks at the word. With both pairs in the one order of seq_cst, one sees
- * the other: the sleeper finds the event, or the writer the sleeper. In between a
- * writer costs one load more than without.
+ * The sleeper stores the word and then reads the rings. A writer writes its event and then reads the word. Both pairs
+ * are seq_cst, so at least one sees the other: the sleeper finds the event, or the writer finds the sleeper. While no
+ * thread sleeps this costs a writer one load.
  *
  * Order table
  * tag  site     | operation          | order   | pairs with | carries                     | breaks if weakened
- * [N1] lie_down | store of asleep    | seq_cst | [N2]; [E4], [E9] and [E10] in ring.c | that somebody is about to sleep | it sleeps beside events
- * [N2] wake     | load of asleep     | seq_cst | [N1]; [E3], [E7] and [E8] in ring.c  | that somebody is about to sleep | as [N1]
- * All else is relaxed and carries nothing: asleep is compared by the futex itself.
+ * [N1] lie_down | store of asleep    | seq_cst | [N2]; [E4], [E9] and [E10] in ring.c | that a thread is about to sleep | it sleeps although there are events
+ * [N2] wake     | load of asleep     | seq_cst | [N1]; [E3], [E7] and [E8] in ring.c  | that a thread is about to sleep | as [N1]
+ * All other operations are relaxed and carry nothing: the futex itself compares asleep.
  *
  * Tested by tests/unit/record/events_test.c, tests/explore/events_test.c.
  */
@@ -41,11 +40,11 @@
 #include "port/port.h"
 #include "record/owned.h"
 
-/* In a world each schedule begins with the static memory that the first one found: a copy of it all. */
+/* Small in a world, where all static memory is copied back before each schedule. */
 #ifdef CENI_WATCHED
 enum { LIFE_PLACES = 4, TRACE_PLACES = 2, ALIGNMENT = CENI_CACHE_LINE };
 #else
-/* a page: so they lie in one piece in a core file */
+/* aligned to a page, so that the rings are contiguous in a core file */
 enum { LIFE_PLACES = 2048, TRACE_PLACES = 1024, ALIGNMENT = 4096 };
 #endif
 
@@ -62,7 +61,7 @@ static CENI_STATIC _Alignas(ALIGNMENT) memory first;
 
 static CENI_STATIC struct {
     ceni_owned owned;
-    memory *moved;           /* where the rings are, if the first were left; changed before that */
+    memory *moved;           /* where the rings are after the first were left; written before that */
     _Atomic uint32_t asleep; /* any thread, atomically; a futex */
 } events;
 
@@ -76,7 +75,7 @@ static ceni_ring_tag tag_of(uint64_t process, ceni_stream stream)
     return (ceni_ring_tag){.process = process, .stream = (uint32_t)stream};
 }
 
-/* ---- The process' own ------------------------------------------------------- */
+/* ---- The rings of the process ------------------------------------------------ */
 
 static void begin(void)
 {
@@ -100,7 +99,7 @@ static ceni_ring *first_ring(ceni_stream stream)
 
 /* ---- Writing ----------------------------------------------------------------- */
 
-/* Cuts between two characters: bytes that begin with the bits 10 go on with one. */
+/* Cuts between two characters of UTF-8: bytes that begin with the bits 10 continue a character. */
 static void copy_text(char *to, size_t size, const char *from)
 {
     size_t length = from ? strnlen(from, size) : 0;
@@ -112,7 +111,7 @@ static void copy_text(char *to, size_t size, const char *from)
     to[length] = '\0';
 }
 
-/* The end of a place, which has the file's name and the line. */
+/* Copies the end of the text: of a call site, this is the file's name and the line. */
 static void copy_end(char *to, size_t size, const char *from)
 {
     size_t length = from ? strlen(from) : 0;
@@ -151,7 +150,7 @@ void ceni_event_fill(cen_event *out, const ceni_occurrence *what, const char *te
     out->time_ns = what->time_ns ? what->time_ns : ceni_clock_wall();
     out->level = what->level;
     out->kind = what->kind;
-    out->component = of ? ceni_setting(&of->number) : 0; /* it may just be joining the directory */
+    out->component = of ? ceni_setting(&of->number) : 0; /* it may be joining the directory right now */
     out->holder = what->holder;
     out->held_ns = what->held_ns;
     out->value = what->value;
@@ -234,7 +233,7 @@ void ceni_events_move(void *where)
         uint64_t before = ceni_ring_leave(ring);
         ceni_ring_copy(ring, before, ring_in(where, stream));
     }
-    ceni_events_wake(CENI_LIFE); /* who found a place empty that is filled now */
+    ceni_events_wake(CENI_LIFE); /* a reader may have found a place empty that is filled now */
     ceni_events_wake(CENI_TRACE);
 }
 
@@ -261,6 +260,6 @@ void ceni_events_wake(ceni_stream stream)
 {
     uint32_t word = ceni_load_seq_cst(&events.asleep); /* [N2] */
     if (word == AWAKE || (stream == CENI_TRACE && word == FOR_LIFE)) return;
-    /* carries nothing: decides who wakes */
+    /* carries nothing: decides which thread wakes the sleeper */
     if (ceni_cas_relaxed(&events.asleep, &word, AWAKE)) ceni_futex_wake(&events.asleep, 1);
 }

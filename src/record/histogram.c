@@ -1,36 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram that any thread may write: the buckets of histogram_buckets.c, each an atomic word.
+ * A histogram for concurrent writers: the buckets of histogram_buckets.c, each an atomic word.
  *
  * Invariants
  * I1  A record adds one to exactly one bucket. The count is the sum of the
  *     buckets, so a count and a percentile of one snapshot never disagree.
  * I2  smallest only falls and largest only rises, until reset.
- * I3  While overflowed is false and nobody is between the two steps of
+ * I3  While overflowed is false and no thread is between the two steps of
  *     add_to_sum, sum is the exact sum and is below 2^63.
  *
- * The naive version keeps the count in a word of its own. A reader that comes
- * between the two adds sees 100 records of which 99 are in buckets, and finds
- * no bucket for the 100th percentile. Here there is nothing to disagree with.
+ * The naive version keeps the count in a word of its own. A reader between the two adds sees 100 records of which 99
+ * are in buckets, and finds no bucket for the 100th percentile. Here there is no second count.
  *
- * The naive saturating sum looks whether there is room and then adds:
+ * The naive saturating sum checks whether there is room and then adds:
  *     A: room for 10    B: room for 10    A: adds 10    B: adds 10, wraps
- * Here the add comes first and its result is looked at: the thread that
- * carries the sum past 2^63 sees so, because the word has one more bit than the
- * numbers, and sets the flag. Between these steps a reader sees the top bit
- * itself. Only if in that very moment others add another 2^63 in total can a
- * reader see a wrapped sum, once, before the flag comes.
+ * Here the add comes first and its result is checked. The word has one bit more than the values, so the thread whose
+ * add passes 2^63 sees it and sets the flag. Between these two steps a reader sees the top bit itself. A reader can
+ * see a wrapped sum only if, in that very moment, other threads add another 2^63 in total before the flag is set.
  *
- * Progress: the bucket and the sum are one add each. Raising a limit is a load
- * unless the value is a new extreme, and then a compare-and-swap that is
- * repeated only if another thread has moved the same limit meanwhile: no
- * thread ever waits for one that is descheduled, and a limit moves rarely. So
- * record is wait-free but for new extremes, where it is lock-free.
+ * Progress: the bucket and the sum are one add each. A limit is a load, unless the value is a new extreme. Then it is
+ * a compare-and-swap that is repeated only if another thread has moved the same limit meanwhile. No thread waits for
+ * a descheduled one, and limits move rarely. So record is wait-free except for new extremes, where it is lock-free.
  *
  * Order table
  * tag  site | operation | order | pairs with | carries | breaks if weakened
- * (empty: every operation here is relaxed and carries nothing; each word is
- * right by itself, and no reader concludes from one about another)
+ * (empty: every operation here is relaxed and carries nothing; each word is correct by itself, and no reader infers
+ * one from another)
  */
 #include "record/histogram.h"
 
@@ -53,7 +48,7 @@ static void add_to_sum(ceni_live_histogram *histogram, uint64_t value)
     if (after & TOP_BIT) ceni_store_relaxed(&histogram->overflowed, true); /* carries nothing */
 }
 
-/* Moves the limit to `value` if that is further out. */
+/* Move the limit to `value` if that is further out. */
 static void widen(_Atomic int64_t *limit, int64_t value, bool upwards)
 {
     int64_t seen = ceni_load_relaxed(limit); /* carries nothing */
@@ -82,9 +77,8 @@ void ceni_live_histogram_reset(ceni_live_histogram *histogram)
 
 /* ---- Snapshots ----------------------------------------------------------- */
 
-/* Sets the limits of a snapshot that was copied in the middle of a record to
- * what its buckets allow: a first record may be in a bucket and not yet in the
- * limits. */
+/* Correct the limits of a snapshot that was copied in the middle of a record, as far as its buckets show: the first
+ * record may be in a bucket and not yet in the limits. */
 static void mend_limits(cen_histogram *snapshot)
 {
     unsigned first = 0, last = BUCKETS - 1;
@@ -95,7 +89,7 @@ static void mend_limits(cen_histogram *snapshot)
     if (snapshot->largest < cen_histogram_bucket_lowest(last)) snapshot->largest = cen_histogram_bucket_lowest(last);
 }
 
-/* All loads are relaxed: each number stands for itself. */
+/* All loads are relaxed: the numbers are independent. */
 void ceni_live_histogram_snapshot(const ceni_live_histogram *histogram, cen_histogram *out)
 {
     *out = (cen_histogram){0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram that any thread may write, of histograms or of any other numbers that
- * are not negative; include/cenote/histogram.h says how exact it is.
+ * A histogram for concurrent writers, of durations or any other numbers that are not negative.
+ * include/cenote/histogram.h states how exact it is.
  *
  *     ceni_live_histogram *h = ceni_alloc(NULL, sizeof *h, CENI_CACHE_LINE);
  *     ceni_live_histogram_init(h);
@@ -10,8 +10,8 @@
  *     ceni_live_histogram_snapshot(h, s);                  s is a cen_histogram
  *     int64_t p99 = cen_histogram_percentile(s, 990000);
  *
- * Threads: record, snapshot and reset from any thread at any time; init first.
- * A snapshot is a plain value of whoever made it.
+ * Threads: after init, any thread may record, take a snapshot and reset at any time. A snapshot is a plain struct of
+ * the caller.
  */
 #ifndef CENI_RECORD_HISTOGRAM_H
 #define CENI_RECORD_HISTOGRAM_H
@@ -30,24 +30,23 @@ CENI_SPI_BEGIN
 typedef struct ceni_live_histogram {
     _Atomic uint64_t sum;     /* valid while it is below 2^63 and not overflowed */
     _Atomic bool overflowed;  /* sticky until reset */
-    _Atomic int64_t smallest; /* INT64_MAX when nothing was recorded */
-    _Atomic int64_t largest;  /* -1 when nothing was recorded */
+    _Atomic int64_t smallest; /* INT64_MAX: nothing was recorded */
+    _Atomic int64_t largest;  /* -1: nothing was recorded */
     _Atomic uint64_t buckets[CEN_HISTOGRAM_BUCKETS];
 } ceni_live_histogram;
 
 void ceni_live_histogram_init(ceni_live_histogram *histogram);
 
-/* Counts a value; a negative one, which only a clock gone wrong yields,
- * counts as 0. Never waits; see histogram.c for the number of steps. */
+/* Count a value. A negative value, which only a faulty clock yields, counts as 0. Never waits; histogram.c states the
+ * number of steps. */
 void ceni_live_histogram_record(ceni_live_histogram *histogram, int64_t value);
 
-/* Forgets everything. A record in progress meanwhile may be forgotten in part:
- * it may be missing in the count and be in the sum, or the other way round. */
+/* Set everything to zero. A record in progress may be lost in part: it may be missing in the count and be in the sum,
+ * or the other way round. */
 void ceni_live_histogram_reset(ceni_live_histogram *histogram);
 
-/* Copies the numbers out. Exact while nobody records; otherwise each number
- * was true at some moment during the call, and records in progress may be in
- * some numbers and not yet in others. */
+/* Copy the numbers out. Exact while no thread records. Otherwise each number was true at some moment during the call,
+ * and records in progress may be in some numbers and not yet in others. */
 void ceni_live_histogram_snapshot(const ceni_live_histogram *histogram, cen_histogram *out);
 
 CENI_SPI_END

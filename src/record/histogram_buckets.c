@@ -2,15 +2,14 @@
 /*
  * Histograms in log-linear buckets.
  *
- * Row 0 has one bucket for each of the numbers 0 to 31. Row r, from 1 on, is
- * the numbers from 2^(r+4) up to 2^(r+5), in 32 buckets of 2^(r-1) numbers
- * each: the five bits after the leading one choose the bucket.
+ * Row 0 has one bucket for each of the numbers 0 to 31. Row r, from 1 on, has the numbers from 2^(r+4) up to 2^(r+5),
+ * in 32 buckets of 2^(r-1) numbers each: the five bits after the leading one select the bucket.
  *
  *     value   1 b b b b b x x x ... x        32 * row + bbbbb
  *               +-------+ the bucket in the row
  *
- * A bucket that begins at L is at most L/32 wide, so its middle is wrong by at
- * most 1/64 of any value in it. Rows 0 and 1 have buckets of one number.
+ * A bucket that begins at L is at most L/32 wide, so its middle differs from any value in it by at most 1/64 of the
+ * value. The buckets of rows 0 and 1 have one number each.
  */
 #include <stdbool.h>
 
@@ -66,8 +65,8 @@ void cen_histogram_merge(cen_histogram *histogram, const cen_histogram *other)
     for (unsigned i = 0; i < BUCKETS; i++) histogram->buckets[i] += other->buckets[i];
 }
 
-/* The number, from 1, of the record that is asked for in the sorted order:
- * count * per_million / 1000000, rounded up, in steps that cannot overflow. */
+/* The rank, from 1, of the percentile's record in sorted order: count * per_million / 1000000, rounded up, in steps
+ * that cannot overflow. */
 static uint64_t rank_of(uint64_t count, uint32_t per_million)
 {
     uint64_t whole = count / 1000000 * per_million;
@@ -82,7 +81,7 @@ int64_t cen_histogram_percentile(const cen_histogram *histogram, uint32_t per_mi
     if (histogram->count == 0) return 0;
     uint64_t rank = rank_of(histogram->count, per_million), passed = histogram->buckets[0];
     unsigned bucket = 0;
-    /* the count may be anybody's */
+    /* the program may have written the count itself, so the loop is bounded */
     while (passed < rank && bucket < BUCKETS - 1) passed += histogram->buckets[++bucket];
     int64_t low = cen_histogram_bucket_lowest(bucket), high = cen_histogram_bucket_highest(bucket);
     int64_t middle = low + (high - low) / 2;

@@ -4,10 +4,10 @@
  *
  *     | header: magic sizes tag | next  dropped | place 0 | place 1 | ... |
  *
- * An event's number n comes from one add to `next`; its place is n modulo the
- * number of places. A place's sequence tells what is in it:
+ * An event's number n comes from one add to `next`; its place is n modulo the number of places. A place's sequence
+ * shows its contents:
  *
- *     0        nothing yet
+ *     0        empty
  *     2n + 1   event n is being written
  *     2n + 2   event n is whole
  *
@@ -18,61 +18,54 @@
  * I1  A sequence only grows, and so does a place's `lost`.
  * I2  The words of a place are stored only by the thread that made its
  *     sequence odd, and before it makes it even.
- * I3  An event that is begun is whole, being written, overwritten, or counted
- *     as dropped and noted in the place's `lost`.
+ * I3  An event that has a number is whole, being written, overwritten, or counted as dropped and noted in the place's
+ *     `lost`.
  *
- * The naive version overwrites without claiming. A writer that is descheduled
- * in the middle and comes back a whole round later stores half of an old event
- * over a new one, and the sequence that it stores last says that all is well.
- * Waiting for it would make a diagnosis stop the patient. So a writer that
- * finds the place owned, or already newer than itself, drops its own event.
+ * The naive version overwrites without claiming. A writer that is descheduled in the middle and comes back a whole
+ * round later stores half of an old event over a new one, and then stores a sequence that declares the place whole.
+ * Waiting for such a writer would let diagnostics block the program. So a writer that finds the place owned, or with
+ * a newer event than its own, drops its event.
  *
- * The naive reader loads the sequence, then the words, then the sequence
- * again, all acquire. That leaves the last two free to change places: an
- * acquire keeps later operations after itself, not earlier ones before. Then
+ * The naive reader loads the sequence, then the words, then the sequence again, all acquire. That does not order the
+ * last two: an acquire keeps later operations after itself, but not earlier ones before itself. Then
  *     reader: sequence 2n + 2, again 2n + 2      writer: claims, stores words
- *     reader: loads the words, new ones, and believes them
- * Textbooks put a fence there. Here the words themselves are stored with
- * release and loaded with acquire: a reader that gets one word of a later
- * writer has thereby synchronised with it after its claim, and its second look
- * at the sequence cannot miss the claim.
+ *     reader: loads the words, new ones, and accepts them
+ * Textbooks put a fence there. Here the words themselves are stored with release and loaded with acquire. A reader
+ * that gets one word of a later writer has synchronised with that writer after its claim, so its second load of the
+ * sequence cannot miss the claim.
  *
- * Progress: a write is a fixed number of steps. If it is dropped, noting that
- * repeats only when another thread has noted a drop at the same place
- * meanwhile. A read goes on past events that were overwritten under its hands,
- * and so makes headway with every step.
+ * Progress: a write is a fixed number of steps. If the event is dropped, noting that repeats only when another thread
+ * has noted a drop at the same place meanwhile. A read goes on past events that are overwritten while it copies them,
+ * so each of its steps makes progress.
  *
- * Moving. The highest bit of `next` says that the ring was left. It is in the word
- * that hands out the numbers, so one add tells a writer both its number and which
- * ring is its event's: all below the number that leave found are in this one, all
- * others in the next, and none is lost between them. The naive version exchanges a
- * pointer to the ring: a writer that has loaded the old one may come with any
- * number at any time after, and nobody knows which to wait for. Whoever moves then
- * copies what is whole, and notes as lost in the new ring what is not, so that
- * no reader awaits what its writer will finish in the old one.
+ * Moving. The highest bit of `next` is the flag that the ring was left. It is in the word that hands out the numbers,
+ * so one add gives a writer both its number and its ring. Numbers below the one that leave found belong to this ring,
+ * all others to the next one, and none is lost between them. The naive version exchanges a pointer to the ring. A
+ * writer that has loaded the old pointer may then write with any number at any later time, and it is not known which
+ * numbers to wait for. After leave, the thread that moves the ring copies the whole events. It notes the others as
+ * lost in the new ring, so that no reader waits for an event that its writer finishes in the old ring.
  *
- * Looks before a sleep. A reader that finds nothing may go to sleep, and a writer
- * that has written may look whether somebody sleeps (events.c). Each writes and then
- * looks at what the other writes, so one of the two sees the other only if all of
- * these are in the one order of seq_cst: [E3], [E7] and [E8] here, the reader's
- * [E4], [E9] and [E10], and there the sleeper's word.
+ * Checks before a sleep. A reader that finds nothing may go to sleep, and a writer that has written may check whether
+ * a thread sleeps (events.c). Each writes and then reads what the other writes. At least one of the two sees the
+ * other only if all of these are seq_cst: [E3], [E7] and [E8] here, the reader's [E4], [E9] and [E10], and the
+ * sleeper's word there.
  *
- * Linearisation points: a write at [E3], a read at its second look [E6].
+ * Linearisation points: a write at [E3], a read at its second load of the sequence [E6].
  *
  * Order table
  * tag  site      | operation           | order   | pairs with | carries                          | breaks if weakened
  * [E1] claim     | cas sequence to odd | acquire | [E3]       | the words of the place's last writer | two writers' words may end up in either order
- * [E2] store     | store of a word     | release | [E5]       | that the sequence is odd         | a reader believes a mixture of two events
- * [E3] put       | store of sequence   | seq_cst | [E1], [E4] | the words; that there is an event | a reader or the next writer sees words not yet there; one sleeps beside the event
+ * [E2] store     | store of a word     | release | [E5]       | that the sequence is odd         | a reader accepts a mixture of two events
+ * [E3] put       | store of sequence   | seq_cst | [E1], [E4] | the words; that there is an event | a reader or the next writer sees words not yet there; a reader sleeps although there is an event
  * [E4] copy      | load of sequence    | seq_cst | [E3]       | the words; that there is an event | a reader copies words older than the sequence; as [E3]
  * [E5] load      | load of a word      | acquire | [E2]       | that the sequence is odd         | as [E2]
  * [E6] copy      | second load         | relaxed | [E2] by [E5] | nothing further                | (is relaxed)
- * [E7] number    | add to next         | seq_cst | [E9], [E11] | that there is an event; what was made before leave | one sleeps beside the event; a writer finds no other ring
- * [E8] note_lost | cas of lost         | seq_cst | [E10]      | that the event will not come     | one sleeps, waiting for it, beside those after it
+ * [E7] number    | add to next         | seq_cst | [E9], [E11] | that there is an event; what was made before leave | a reader sleeps although there is an event; a writer finds no other ring
+ * [E8] note_lost | cas of lost         | seq_cst | [E10]      | that the event will not come     | a reader sleeps, waiting for it, although there are events after it
  * [E9] begun     | load of next        | seq_cst | [E7], [E11] | that there is an event; what was made before leave | as [E7]
  * [E10] is_lost  | load of lost        | seq_cst | [E8]       | that the event will not come     | as [E8]
  * [E11] leave    | or of next          | seq_cst | [E7], [E9] | the other ring                   | a writer or a reader finds no other ring
- * All else is relaxed and carries nothing.
+ * All other operations are relaxed and carry nothing.
  */
 #include "record/ring.h"
 
@@ -91,22 +84,23 @@
 
 enum { VERSION = 3 };
 
-/* How often one who copies looks again at an event that is being written. */
+/* How often a copy retries an event that is being written. */
 #ifdef CENI_WATCHED
 enum { PATIENCE = 1 };
 #else
 enum { PATIENCE = 200 };
 #endif
 
-/* Fixed by the version: a dump is read by these offsets. */
+/* Fixed by the version: dumps are read with these offsets. */
 typedef struct place {
     _Atomic uint64_t sequence;
     _Atomic uint64_t lost; /* one more than the highest number of an event dropped here */
     _Atomic uint64_t time, component, value, holder, held;
     _Atomic uint64_t outcome; /* the code in the low half, the status in the high one */
-    /* by bytes, from the lowest: the level; the lengths of what, component_kind, component_name, part, where, given_where */
+    /* one byte each, from the lowest: the level; the lengths of what, component_kind, component_name, part, where,
+     * given_where */
     _Atomic uint64_t shape;
-    _Atomic uint64_t meaning; /* by two bytes, from the lowest: the kind, the cause, the length of text */
+    _Atomic uint64_t meaning; /* two bytes each, from the lowest: the kind, the cause, the length of text */
     _Atomic uint64_t what[WORDS_OF(what)];
     _Atomic uint64_t component_kind[WORDS_OF(component_kind)];
     _Atomic uint64_t component_name[WORDS_OF(component_name)];
@@ -128,8 +122,8 @@ struct ceni_ring {
     uint32_t stream;
     uint32_t reserved;
     uint64_t process;
-    /* any thread, atomically; away from what all only read */
-    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t next; /* and whether the ring was left */
+    /* any thread, atomically; on other cache lines than the fields that are only read */
+    _Alignas(CENI_CACHE_LINE) _Atomic uint64_t next; /* with the flag LEFT */
     _Atomic uint64_t dropped;
     _Alignas(CENI_CACHE_LINE) place at[];
 };
@@ -158,7 +152,7 @@ ceni_ring *ceni_ring_init_zeroed(void *memory, uint32_t places, ceni_ring_tag ta
     ring->places = rounded(places);
     ring->stream = tag.stream;
     ring->process = tag.process;
-    ring->magic = CENI_RING_MAGIC; /* last: memory with a magic word has the rest */
+    ring->magic = CENI_RING_MAGIC; /* last: memory with the magic word has a complete header */
     return ring;
 }
 
@@ -207,7 +201,7 @@ static uint64_t store_text(_Atomic uint64_t *words, const char *text, size_t siz
 
 #define STORE_TEXT(place, event, field) store_text((place)->field, (event)->field, SIZE_OF(field))
 
-/* Makes the place this event's, if it belongs to nobody and to nothing newer. */
+/* Claim the place for this event, if no writer owns it and it has no newer event. */
 static bool claim(place *p, uint64_t number)
 {
     uint64_t seen = ceni_load_relaxed(&p->sequence); /* carries nothing until the claim succeeds */
@@ -231,8 +225,8 @@ static void fill(place *p, const cen_event *event)
           (uint16_t)event->kind | (uint64_t)(uint16_t)event->cause << 16 | STORE_TEXT(p, event, text) << 32);
 }
 
-/* Tells readers not to expect the event. `lost` only grows, or a reader would
- * wait for the later of two events that were dropped here. */
+/* Tell readers not to wait for the event. `lost` only grows; otherwise a reader would wait for the later of two
+ * events that were dropped here. */
 static void note_lost(place *p, uint64_t number)
 {
     uint64_t seen = ceni_load_relaxed(&p->lost);                             /* carries nothing */
@@ -291,7 +285,7 @@ static uint64_t load(const _Atomic uint64_t *word)
     return ceni_load_acquire(word); /* [E5] */
 }
 
-/* `out` is all zero; a length that is too large is of a damaged dump. */
+/* `out` is zeroed. In a damaged dump the length may be too large. */
 static void load_text(const _Atomic uint64_t *words, uint64_t length, char *out, size_t size)
 {
     if (length >= size) length = size - 1;
@@ -303,8 +297,7 @@ static void load_text(const _Atomic uint64_t *words, uint64_t length, char *out,
 
 #define LOAD_TEXT(place, event, field, length) load_text((place)->field, length, (event)->field, SIZE_OF(field))
 
-/* Copies event `number` out of its place, if that is what the place holds from
- * the first look to the second. */
+/* Copy event `number` out of its place, if the place has it from the first load of the sequence to the second. */
 static found copy(const place *p, uint64_t number, cen_event *out)
 {
     uint64_t before = ceni_load_seq_cst(&p->sequence); /* [E4] */
@@ -328,7 +321,7 @@ static found copy(const place *p, uint64_t number, cen_event *out)
     LOAD_TEXT(p, &event, where, shape >> 40 & 0xFF);
     LOAD_TEXT(p, &event, given_where, shape >> 48 & 0xFF);
     LOAD_TEXT(p, &event, text, meaning >> 32 & 0xFFFF);
-    /* A writer one of whose words was copied has by now shown its claim. */
+    /* If a word of a later writer was copied, that writer's claim is visible by now. */
     if (!ceni_planted(reader_looks_once) && ceni_load_relaxed(&p->sequence) != before) return GONE; /* [E6] */
     *out = event;
     return WHOLE;
@@ -339,7 +332,7 @@ static bool is_lost(const place *p, uint64_t number)
     return ceni_load_seq_cst(&p->lost) > number; /* [E10] */
 }
 
-/* Moves the cursor past what is overwritten by now; false at the end. */
+/* Move the cursor past overwritten events; false at the end. */
 static bool catch_up(const ceni_ring *ring, uint64_t begun, ceni_cursor *cursor)
 {
     if (cursor->next >= begun) return false;
@@ -395,7 +388,7 @@ bool ceni_ring_is_left(const ceni_ring *ring)
     return ceni_load_seq_cst(&ring->next) & LEFT; /* [E9] */
 }
 
-/* A writer that is in the middle of an event will be through in no time, unless it is just not running. */
+/* A writer in the middle of an event finishes soon, unless it is descheduled. */
 static found copy_patiently(const place *p, uint64_t number, cen_event *out)
 {
     found what = copy(p, number, out);
@@ -448,7 +441,7 @@ ceni_ring_tag ceni_ring_tag_of(const ceni_ring *ring)
 bool ceni_ring_look(const ceni_ring *ring, uint32_t at, cen_event *out)
 {
     const place *p = &ring->at[at];
-    uint64_t sequence = ceni_load_relaxed(&p->sequence); /* carries nothing: copy looks again */
+    uint64_t sequence = ceni_load_relaxed(&p->sequence); /* carries nothing: copy loads it again */
     if (sequence == 0 || sequence % 2 != 0) return false;
     uint64_t number = sequence / 2 - 1;
     bool belongs = (number & (ring->places - 1)) == at || ceni_planted(events_of_file_believes_all);

@@ -2,8 +2,8 @@
 /*
  * The blocking form: objects are redisContext *.
  *
- * What the driver itself says goes past hiredis' buffer, by send and poll, so that each of its calls ends by its own deadline
- * however slowly a server dribbles, and so that a dead connection raises no SIGPIPE, which hiredis' write does.
+ * The driver's own commands bypass hiredis' buffer and use send and poll. So each call ends by its own deadline,
+ * however slowly a server responds, and a dead connection raises no SIGPIPE, as hiredis' write would.
  */
 #include "redis/redis.h"
 
@@ -27,7 +27,8 @@ static struct timeval as_time(int64_t ns)
     return (struct timeval){.tv_sec = ns / 1000000000, .tv_usec = ns % 1000000000 / 1000};
 }
 
-/* Until the descriptor is ready: 0, or errno; ETIMEDOUT at the deadline, ECANCELED when the process exits. */
+/* Wait until the descriptor is ready. Returns 0 or an errno value: ETIMEDOUT at the deadline, ECANCELED when the
+ * process exits. */
 static int await(const ceni_redis_server *pool, int fd, short events, int64_t due)
 {
     for (;;) {
@@ -58,7 +59,7 @@ static int send_all(const ceni_redis_server *pool, int fd, const char *bytes, si
     return 0;
 }
 
-/* What the driver is doing with a connection, and until when. */
+/* A call of the driver on a connection, and its deadline. */
 typedef struct dialogue {
     ceni_redis_server *pool;
     redisContext *context;
@@ -66,7 +67,7 @@ typedef struct dialogue {
     int64_t due, limit_ns;
 } dialogue;
 
-/* The next reply, or what went wrong. */
+/* Receive the next reply. On failure the error describes it. */
 static cen_status receive(const dialogue *now, redisReply **out, cen_error *error)
 {
     ceni_redis_server *pool = now->pool;
@@ -85,7 +86,7 @@ static cen_status receive(const dialogue *now, redisReply **out, cen_error *erro
     }
 }
 
-/* Says all and hears all. CEN_STALE: reset is to be begun again. */
+/* Send all commands of the talk and receive all replies. CEN_STALE: the reset must be started again. */
 static cen_status talk_over(const dialogue *now, ceni_redis_talk *talk, cen_error *error)
 {
     int fd = now->context->fd;
@@ -124,13 +125,13 @@ static cen_status connect_to(ceni_redis_server *pool, redisContext **out, cen_er
     int code = errno;
     if (!context) return ceni_redis_no_memory(pool, error);
     if (context->err) {
-        cen_status status = ceni_redis_context_failed(pool, "connecting", context, code, error);
+        cen_status status = ceni_redis_context_failed(pool, "connect", context, code, error);
         redisFree(context);
         return status;
     }
     fcntl(context->fd, F_SETFD, FD_CLOEXEC);
     if (!url->path) redisEnableKeepAlive(context);
-    /* For its holders. The driver's own calls have deadlines instead. */
+    /* For the holders. The driver's own calls have deadlines instead. */
     if (pool->command_ns != INT64_MAX)
         redisSetTimeout(context, as_time(pool->command_ns < 1000 ? 1000 : pool->command_ns));
     *out = context;
@@ -140,7 +141,7 @@ static cen_status connect_to(ceni_redis_server *pool, redisContext **out, cen_er
 cen_status ceni_redis_open(void *state, void **out, cen_error *error)
 {
     ceni_redis_server *pool = state;
-    dialogue now = {pool, NULL, "opening a connection", due_in(pool->connect_ns), pool->connect_ns};
+    dialogue now = {pool, NULL, "open", due_in(pool->connect_ns), pool->connect_ns};
     redisContext *context = NULL;
     ceni_redis_talk talk;
     cen_status status = connect_to(pool, &context, error);
@@ -178,10 +179,11 @@ void ceni_redis_close(void *state, void *object)
     free(ledger);
 }
 
-/* The server ends what it does for a client whose connection is gone, be it blocked in BLPOP; so nobody needs to ask it to by
- * CLIENT KILL from another connection, which might not even be had.
- * But hiredis' own write on a socket that is shut raises SIGPIPE, and a program that has left that signal as it was would be
- * ended by it, for a lease that was revoked. There only reading ends, and the server hears of it when the connection is back. */
+/* The server ends the work of a client whose connection is gone, even if it is blocked in BLPOP. So no CLIENT KILL over
+ * another connection is needed, which might not be available.
+ * hiredis' own write on a shut-down socket raises SIGPIPE, and a program with the default handler would be killed
+ * because a lease was revoked. With the default handler only reading is shut down, and the server notices when the
+ * connection is given back. */
 void ceni_redis_interrupt(void *state, void *object)
 {
     ceni_redis_ledger *ledger = ceni_redis_ledger_of(object);
@@ -191,18 +193,19 @@ void ceni_redis_interrupt(void *state, void *object)
     if (ledger) shutdown(ledger->fd, kills ? SHUT_RD : SHUT_RDWR);
 }
 
-/* Puts /dev/null in the socket's place. The server sees the end of the connection at once. The holder reads an end of file, and
- * a write raises no SIGPIPE, which a socket that is shut down for writing would. */
+/* Replace the socket by /dev/null. The server sees the end of the connection at once. The holder reads an end of file,
+ * and a write raises no SIGPIPE, as one on a socket shut down for writing would. */
 static void replace_socket(int fd)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (nothing < 0) return; /* reading has ended; the server learns of it with the close */
+    if (nothing < 0) return; /* reading has ended; the server notices at the close */
     dup3(nothing, fd, O_CLOEXEC);
     close(nothing);
 }
 
-/* In a child the descriptor is closed, and the server, which has the parent's, hears nothing. In the same process the holder
- * may come back to its context at any time: it finds a connection that has ended. A close follows. */
+/* In a child the descriptor is closed. The server does not notice, because the parent has the connection, too. In the
+ * same process the holder may use its context again at any time: it finds a connection that has ended. A close
+ * follows. */
 void ceni_redis_abandon(void *state, void *object)
 {
     ceni_redis_ledger *ledger = ceni_redis_ledger_of(object);
@@ -210,7 +213,7 @@ void ceni_redis_abandon(void *state, void *object)
         ceni_redis_close(state, object);
         return;
     }
-    ceni_redis_interrupt(state, object); /* wakes a holder that reads just now */
+    ceni_redis_interrupt(state, object); /* wakes a holder that is reading */
     replace_socket(ledger->fd);
 }
 
@@ -227,8 +230,9 @@ cen_condition ceni_redis_check(void *state, void *object)
     const redisContext *context = object;
     const ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
     (void)state;
-    if (!ledger || context->fd != ledger->fd) return CEN_BROKEN; /* the program connected it again */
-    /* Commands that were never sent must not be, now that nobody wants their answers; and part of one may be on its way. */
+    if (!ledger || context->fd != ledger->fd) return CEN_BROKEN; /* the program has reconnected it */
+    /* Commands that were not sent must not be sent later, because their holder is gone. One may have been sent in
+     * part. */
     if (ceni_redis_unsent(context) > 0) return CEN_BROKEN;
     return ceni_redis_ledger_condition(ledger, context);
 }
@@ -238,7 +242,7 @@ cen_status ceni_redis_test(void *state, void *object, cen_error *error)
     ceni_redis_server *pool = state;
     redisContext *context = object;
     ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
-    dialogue now = {pool, context, "a test", due_in(pool->test_ns), pool->test_ns};
+    dialogue now = {pool, context, "test", due_in(pool->test_ns), pool->test_ns};
     ceni_redis_talk talk;
     cen_status status = ceni_redis_talk_test(pool, &talk, error);
     if (status != CEN_OK) return status;
@@ -254,7 +258,7 @@ cen_status ceni_redis_reset(void *state, void *object, cen_error *error)
     ceni_redis_server *pool = state;
     redisContext *context = object;
     ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
-    dialogue now = {pool, context, "a reset", due_in(pool->reset_ns), pool->reset_ns};
+    dialogue now = {pool, context, "reset", due_in(pool->reset_ns), pool->reset_ns};
     cen_status status;
     ledger->is_quiet = true;
     for (int tries = 0; tries < 2; tries++) {

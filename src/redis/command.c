@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands whose names are looked at. The command is formatted as hiredis would, its name read from the bytes, and the connection's
- * ledger told; the reply tells the ledger itself, as it passes the reader.
+ * Commands that the ledger tracks. A command is formatted as hiredis would, its name is read from the bytes, and the
+ * ledger of the connection notes it. Replies update the ledger by themselves as they pass the reader.
  *
- * The blocking form sends the bytes itself, past hiredis' buffer: one copy and one allocation less, and no SIGPIPE.
+ * The blocking form sends the bytes itself, past hiredis' buffer: that saves a copy and an allocation, and raises no
+ * SIGPIPE.
  */
 #include "redis/redis.h"
 #include "redis/channel.h"
@@ -38,7 +39,7 @@ static bool send_bytes(redisContext *context, const char *bytes, size_t size)
     return true;
 }
 
-/* Sends the command, after those that wait in the buffer if there are any. */
+/* Send the command, after the commands in the buffer if there are any. */
 static bool send_now(redisContext *context, const char *bytes, size_t size)
 {
     if (ceni_redis_unsent(context) > 0) {
@@ -50,7 +51,7 @@ static bool send_now(redisContext *context, const char *bytes, size_t size)
     return send_bytes(context, bytes, size);
 }
 
-/* Tells the ledger. */
+/* Note the command in the ledger. */
 static ceni_redis_effect note(redisContext *context, const char *bytes, size_t size)
 {
     ceni_redis_ledger *ledger = ceni_redis_ledger_of(context);
@@ -71,7 +72,7 @@ static int append(redisContext *context, const char *bytes, size_t size)
     return answer;
 }
 
-/* Sends one command and waits for its reply. */
+/* Send one command and wait for its reply. */
 static redisReply *exchange(redisContext *context, const char *bytes, size_t size)
 {
     void *reply = NULL;
@@ -82,7 +83,7 @@ static redisReply *exchange(redisContext *context, const char *bytes, size_t siz
     return redisGetReply(context, &reply) == REDIS_OK ? reply : NULL;
 }
 
-/* What hiredis answers when it cannot format. */
+/* Set hiredis' error if the command could not be formatted. */
 static bool is_formatted(redisContext *context, ceni_redis_size size)
 {
     if (size >= 0) return true;

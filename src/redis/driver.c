@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Driver values, the options, and what is made of them for each pool. */
+/* Driver values, and the options as each pool keeps them. */
 #include "redis/redis.h"
 
 #include <netinet/in.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +13,27 @@
 
 /* ---- Options ------------------------------------------------------------------------------------------- */
 
-static cen_status refused(cen_error *error, const char *sentence)
+__attribute__((format(printf, 2, 3))) static cen_status refused(cen_error *error, const char *format, ...)
 {
+    va_list values;
     *error = (cen_error){.status = CEN_INVALID};
-    snprintf(error->text, sizeof error->text, "%s", sentence);
+    va_start(values, format);
+    vsnprintf(error->text, sizeof error->text, format, values);
+    va_end(values);
     return CEN_INVALID;
 }
 
 static cen_status set_time(const char *name, int64_t option, int64_t ns, int64_t *out, cen_error *error)
 {
-    char text[200];
     *out = option == 0 ? ns : option == CEN_OFF ? INT64_MAX : option;
     if (cen_time_is_tiny(option))
-        snprintf(text, sizeof text, "The option %s of a Redis driver " CEN_TIME_IS_TINY ".", name, (long long)option);
-    else if (option < CEN_OFF)
-        snprintf(text, sizeof text, "The option %s of a Redis driver is negative and not CEN_OFF.", name);
-    else return CEN_OK;
-    return refused(error, text);
+        return refused(error, "cen_redis_options.%s " CEN_TIME_IS_TINY, name, (long long)option);
+    if (option < CEN_OFF)
+        return refused(error, "cen_redis_options.%s must not be below CEN_OFF (got %lld)", name, (long long)option);
+    return CEN_OK;
 }
 
-/* What a server accepts as a name: printed characters without blanks. */
+/* Return true for a name that the server accepts: printable characters without blanks. */
 static bool is_name(const char *name)
 {
     for (; *name; name++)
@@ -42,9 +44,9 @@ static bool is_name(const char *name)
 static cen_status read_options(const cen_redis_options *options, ceni_redis_server *pool, cen_error *error)
 {
     if ((unsigned)options->role > CEN_REDIS_REPLICA)
-        return refused(error, "The option role of a Redis driver is none of cen_redis_role.");
+        return refused(error, "cen_redis_options.role is not a cen_redis_role (got %d)", (int)options->role);
     if ((unsigned)options->reset > CEN_REDIS_RESET_CHANGES)
-        return refused(error, "The option reset of a Redis driver is none of cen_redis_reset_policy.");
+        return refused(error, "cen_redis_options.reset is not a cen_redis_reset_policy (got %d)", (int)options->reset);
     if (set_time("connect_timeout_ns", options->connect_timeout_ns, CEN_SECONDS(5), &pool->connect_ns, error) !=
             CEN_OK ||
         set_time("command_timeout_ns", options->command_timeout_ns, CEN_SECONDS(30), &pool->command_ns, error) !=
@@ -53,8 +55,8 @@ static cen_status read_options(const cen_redis_options *options, ceni_redis_serv
         set_time("reset_timeout_ns", options->reset_timeout_ns, CEN_SECONDS(2), &pool->reset_ns, error) != CEN_OK)
         return CEN_INVALID;
     if (options->name && !is_name(options->name))
-        return refused(
-            error, "The option name of a Redis driver has a blank, or a character that is no printed one of ASCII.");
+        return refused(error, "cen_redis_options.name must be printable ASCII without blanks (got \"%.40s\")",
+                       options->name);
     pool->role = options->role;
     pool->reset = options->reset;
     pool->password = options->password;
@@ -63,7 +65,7 @@ static cen_status read_options(const cen_redis_options *options, ceni_redis_serv
     pool->capacity_max = options->capacity_max;
     pool->poller = options->poller;
     if (options->name && options->name[0] && !(pool->name = strdup(options->name))) {
-        refused(error, "There is no memory for the options of a Redis driver.");
+        refused(error, "cen_redis_options: out of memory");
         return error->status = CEN_NO_MEMORY;
     }
     return ceni_redis_url_parse(options->url ? options->url : "redis://127.0.0.1:6379/0", &pool->url, error);
@@ -75,8 +77,8 @@ static void describe(ceni_redis_server *pool)
     char address[120];
     if (url->path) snprintf(address, sizeof address, "%s", url->path);
     else snprintf(address, sizeof address, strchr(url->host, ':') ? "[%s]:%d" : "%s:%d", url->host, url->port);
-    snprintf(pool->where, sizeof pool->where, "Redis at %s (user %.40s, database %d)", address,
-             url->user ? url->user : "default", url->database);
+    snprintf(pool->where, sizeof pool->where, "Redis at %s, database %d, user \"%.40s\"", address, url->database,
+             url->user ? url->user : "default");
 }
 
 cen_status ceni_redis_prepare(const cen_redis_options *options, ceni_redis_server **out, cen_error *error)
@@ -86,7 +88,7 @@ cen_status ceni_redis_prepare(const cen_redis_options *options, ceni_redis_serve
     if (status != CEN_OK) return status;
     ceni_redis_server *pool = calloc(1, sizeof *pool);
     if (!pool) {
-        refused(error, "There is no memory for a Redis driver.");
+        refused(error, "cen_redis_options: out of memory");
         return error->status = CEN_NO_MEMORY;
     }
     pthread_mutex_init(&pool->lock, NULL);
@@ -128,7 +130,7 @@ static cen_status prepare_url(void *argument, void **state, cen_error *error)
     return prepare_with(&options, state, error);
 }
 
-/* Our port, as CLIENT LIST shows it; a Unix socket has none. */
+/* Our local port, as CLIENT LIST shows it; a Unix socket has none. */
 static uint64_t port_of(int fd)
 {
     struct sockaddr_storage at = {.ss_family = AF_UNSPEC};
@@ -185,9 +187,9 @@ cen_driver cen_redis(const char *url)
 
 cen_driver cen_redis_with(const cen_redis_options *options)
 {
-    /* The poller is known to those that know of it. */
+    /* Only options of a sufficient size have a poller. */
     bool is_later =
         options && options->size >= offsetof(cen_redis_options, poller) + sizeof options->poller && options->poller;
-    static const cen_redis_options none; /* without its size: refused by prepare */
+    static const cen_redis_options none; /* size 0: refused by prepare */
     return (cen_driver){is_later ? &later_with : &blocking_with, (void *)(uintptr_t)(options ? options : &none)};
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is noted of a connection, so that a give can tell from memory whether it is as it was opened.
+ * The ledger: what is known of a connection's state, so that a give can check from memory whether it is as it was
+ * opened.
  *
- * hiredis keeps no account of that: not of MULTI or WATCH, nor of the database, nor of how many replies are still to come. So
- * there are two informers. A command that is sent through cenote says what it will do, by its name, and its effect waits in a
- * ring. Every reply, whoever sent the command, passes the reader's functions, which are ours and call hiredis' own: a reply
- * takes the next effect from the ring and applies it, unless it is an error. One that finds the ring empty answers a command
- * that hiredis was given directly. It is noted as direct use, and also judged by its looks: all commands that change a
- * connection are answered with a status, or with an array that begins with a word of its own. Direct commands whose replies
- * have not come are noted by what they wrote: seal.c has that of the blocking form, channel.c that of the asynchronous form.
+ * hiredis does not track this: neither MULTI and WATCH, nor the database, nor the number of replies to come. So there
+ * are two sources. The name of a command that is sent through cenote tells what it will do, and its effect waits in a
+ * ring. Every reply, to any command, passes the reader's functions, which are ours and call hiredis' own: a
+ * reply takes the next effect from the ring and applies it, unless it is an error. If the ring is empty, the reply
+ * belongs to a command that was given to hiredis directly. That is noted as direct use. The reply is also judged by its
+ * form: all commands that change a connection are replied to with a status, or with an array that begins with a word of
+ * its own. Direct commands whose replies have not arrived are detected by their writes: by seal.c in the blocking form,
+ * by channel.c in the asynchronous form.
  *
- * Errs on one side: what is not known to be clean is dirty.
+ * In doubt a connection is dirty.
  */
 #include "redis/redis.h"
 
@@ -26,18 +28,18 @@ enum {
     STREAMS = 16,
     IS_SILENT = 32,
     HAS_ENDED = 64,
-    IS_READ_ONLY = 128,     /* the server said READONLY */
-    IS_UNKNOWN_USER = 256,  /* it said NOAUTH */
-    MAY_HAVE_CHANGED = 512, /* by a command that was given to hiredis directly */
-    IS_LOST = 1024,         /* it is not known any more how many replies are to come */
-    USED_DIRECTLY = 2048,   /* hiredis was given a command by the program, whatever it was */
+    IS_READ_ONLY = 128,     /* the server reported READONLY */
+    IS_UNKNOWN_USER = 256,  /* it reported NOAUTH */
+    MAY_HAVE_CHANGED = 512, /* by a command given to hiredis directly */
+    IS_LOST = 1024,         /* the number of replies to come is unknown */
+    USED_DIRECTLY = 2048,   /* the program gave hiredis any command directly */
 };
 
 /* ---- Commands ------------------------------------------------------------------------------------------ */
 
-/* Those that are not here do nothing to their connection. The first row that fits counts; `second` NULL fits all. */
+/* Commands without a row do not affect their connection. The first matching row counts; `second` NULL matches all. */
 static const struct rule {
-    size_t size; /* of the name */
+    size_t size; /* length of the name */
     const char *name, *second;
     ceni_redis_effect effect;
 } rules[] = {
@@ -57,7 +59,7 @@ static const struct rule {
     RULE("READONLY", NULL, CENI_REDIS_SETTING),
     RULE("READWRITE", NULL, CENI_REDIS_SETTING),
     RULE("ASKING", NULL, CENI_REDIS_SETTING),
-    RULE("SCRIPT", "DEBUG", CENI_REDIS_END), /* no RESET ends it */
+    RULE("SCRIPT", "DEBUG", CENI_REDIS_END), /* RESET does not end it */
     RULE("CLIENT", "LIST", CENI_REDIS_NONE),
     RULE("CLIENT", "INFO", CENI_REDIS_NONE),
     RULE("CLIENT", "ID", CENI_REDIS_NONE),
@@ -74,7 +76,7 @@ static const struct rule {
     RULE("CLIENT", "TRACKING", CENI_REDIS_SETTING),
     RULE("CLIENT", "CACHING", CENI_REDIS_SETTING),
     RULE("CLIENT", "SETINFO", CENI_REDIS_NONE), /* the name of a library */
-    RULE("CLIENT", NULL, CENI_REDIS_END),       /* NO-EVICT and its like, which RESET of 7.0 leaves on */
+    RULE("CLIENT", NULL, CENI_REDIS_END),       /* NO-EVICT and the like, which RESET of 7.0 leaves on */
     RULE("SUBSCRIBE", NULL, CENI_REDIS_STREAM),
     RULE("PSUBSCRIBE", NULL, CENI_REDIS_STREAM),
     RULE("SSUBSCRIBE", NULL, CENI_REDIS_STREAM),
@@ -90,7 +92,8 @@ static const struct rule {
 #undef RULE
 };
 
-/* The next argument of a command in RESP, "$3\r\nGET\r\n", and where the one after it is; false if there is none. */
+/* Read the next argument of a command in RESP, "$3\r\nGET\r\n", and move *at to the one after it. Returns false if
+ * there is none. */
 static bool next_argument(const char **at, const char *end, const char **out, size_t *size)
 {
     const char *digit = *at;
@@ -109,7 +112,7 @@ static bool next_argument(const char **at, const char *end, const char **out, si
 
 static bool is_word(const char *text, size_t size, const char *word)
 {
-    return strlen(word) == size && strncasecmp(text, word, size) == 0; /* text may have zeros in it */
+    return strlen(word) == size && strncasecmp(text, word, size) == 0; /* text may contain zeros */
 }
 
 static bool is_number(const char *text, size_t size, int number)
@@ -129,7 +132,7 @@ static ceni_redis_effect with_arguments(ceni_redis_effect effect, const char *at
     size_t size;
     if (!next_argument(&at, end, &word, &size)) return effect;
     if (effect == CENI_REDIS_SELECT && is_number(word, size, own_database)) return CENI_REDIS_SELECT_OWN;
-    /* CLIENT REPLY ON is the one of the three that is answered. */
+    /* CLIENT REPLY ON is the one of the three that has a reply. */
     if (effect != CENI_REDIS_SILENCE || !next_argument(&at, end, &word, &size)) return effect;
     return is_word(word, size, "ON") ? CENI_REDIS_SETTING : effect;
 }
@@ -142,7 +145,7 @@ ceni_redis_effect ceni_redis_effect_of(const char *command, size_t size, int own
     const char *arguments = at;
     if (!next_argument(&at, end, &second, &second_length)) second = NULL;
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        /* Most commands are none of these, as their lengths and first letters tell. */
+        /* Most commands have no row, which their lengths and first letters show. */
         if (length != rules[i].size || (name[0] & ~0x20) != rules[i].name[0]) continue;
         if (strncasecmp(name, rules[i].name, length) != 0) continue;
         if (rules[i].second && !(second && is_word(second, second_length, rules[i].second))) continue;
@@ -170,7 +173,7 @@ void ceni_redis_ledger_sent(ceni_redis_ledger *ledger, ceni_redis_effect effect)
     if (effect == CENI_REDIS_END) ledger->marks |= HAS_ENDED;
     if (effect == CENI_REDIS_STREAM) ledger->marks |= STREAMS;
     if (effect == CENI_REDIS_SILENCE) ledger->marks |= IS_SILENT;
-    /* From now on nothing can be counted: it is dirty, and stays so until it was reset. */
+    /* From now on replies cannot be counted: the connection is dirty until it was reset. */
     if (ledger->marks & (STREAMS | IS_SILENT)) return;
     if (ledger->count == ledger->room && !grow(ledger)) {
         ledger->marks |= IS_LOST;
@@ -195,7 +198,7 @@ static void apply(ceni_redis_ledger *ledger, ceni_redis_effect effect, int type,
 {
     bool is_ok = type == REDIS_REPLY_STATUS && is_text(text, size, "OK");
     if (type == REDIS_REPLY_ERROR) {
-        /* An EXEC that was refused has ended the transaction all the same. */
+        /* A refused EXEC has ended the transaction all the same. */
         if (effect == CENI_REDIS_EXEC && begins(text, size, "EXECABORT"))
             ledger->marks &= ~(unsigned)(IN_MULTI | WATCHES);
         return;
@@ -222,7 +225,7 @@ static void apply(ceni_redis_ledger *ledger, ceni_redis_effect effect, int type,
     }
 }
 
-/* A reply of that type has come, or the head of one that is an array. */
+/* Note a reply of that type, or the header of one that is an array. */
 static void note(ceni_redis_ledger *ledger, int type, const char *text, size_t size)
 {
     if (ledger->is_quiet) return;
@@ -239,7 +242,8 @@ static void note(ceni_redis_ledger *ledger, int type, const char *text, size_t s
     }
 }
 
-/* The first element of an array that answers a direct command: SUBSCRIBE and its kin, what they bring, or HELLO. */
+/* Note the first element of an array that replies to a direct command: SUBSCRIBE and its kin, their messages, or
+ * HELLO. */
 static void note_first(ceni_redis_ledger *ledger, const char *text, size_t size)
 {
     static const char *const streams[] = {"subscribe",    "psubscribe", "ssubscribe", "unsubscribe", "punsubscribe",
@@ -283,7 +287,7 @@ static void *create_nil(const redisReadTask *task)
     return ledger->beneath->createNil(task);
 }
 
-/* ---- The account --------------------------------------------------------------------------------------- */
+/* ---- The ledger ---------------------------------------------------------------------------------------- */
 
 void ceni_redis_ledger_attach(ceni_redis_ledger *ledger, ceni_redis_server *pool, redisContext *context)
 {
@@ -344,10 +348,10 @@ cen_condition ceni_redis_ledger_condition(const ceni_redis_ledger *ledger, const
     unsigned marks = ledger->marks;
     if (context->err || reader->err || marks & (HAS_ENDED | IS_UNKNOWN_USER)) return CEN_BROKEN;
     if (marks & IS_READ_ONLY && ledger->pool->role == CEN_REDIS_PRIMARY) return CEN_BROKEN;
-    /* A reply is half read (a reader that found nothing to read has a task without a type), was not read, or is to come. */
+    /* A reply is read in part (an idle reader has a task without a type), unread, or still to come. */
     bool is_amid = reader->ridx > 0 || (reader->ridx == 0 && ceni_redis_first_task(reader)->type != -1);
     if (is_amid || reader->len > reader->pos || ledger->count > 0) return CEN_DIRTY;
-    if (!ceni_redis_seal_is_intact(ledger)) marks |= USED_DIRECTLY; /* none of it is ours: the ring is empty */
+    if (!ceni_redis_seal_is_intact(ledger)) marks |= USED_DIRECTLY; /* not by our commands: the ring is empty */
     switch (ledger->pool->reset) {
     case CEN_REDIS_RESET_DIRECT: break;
     case CEN_REDIS_RESET_CHANGES: marks &= ~(unsigned)USED_DIRECTLY; break;

@@ -2,20 +2,20 @@
 /*
  * The seal: shows from memory whether hiredis has written to the socket.
  *
- * hiredis counts no bytes, and 0.14 has no hook for writes. But redisBufferWrite, in 0.14 and in 1.x, frees the output buffer
- * when all of it is written, and replaces it by an empty one without capacity. So the driver gives the buffer capacity: that is
- * the seal. The driver's own writes pass by the buffer, or clear it and keep its capacity. A buffer without capacity was
- * written by hiredis.
+ * hiredis counts no bytes, and 0.14 has no hook for writes. But redisBufferWrite, in 0.14 and in 1.x, frees the output
+ * buffer when all of it was written, and replaces it by an empty one without capacity. So the driver gives the buffer
+ * capacity: that is the seal. The driver's own writes bypass the buffer, or clear it and keep its capacity. A buffer
+ * without capacity was written by hiredis.
  *
  *     sealed, empty     nothing was written directly
  *     not empty         commands wait; `appended` of these bytes came through cen_redis_append
- *     broken, empty     hiredis wrote; what it wrote is ours if `appended` is not 0, and direct otherwise
+ *     broken, empty     hiredis wrote: our commands if `appended` is not 0, else direct ones
  *
- * Commands of cen_redis_append are written by hiredis too, in redisGetReply. hiredis reads only after it has written all, so
- * the first reply finds the buffer empty, and renews the seal there.
+ * hiredis also writes the commands of cen_redis_append, in redisGetReply. It reads only after it has written
+ * everything, so the first reply finds the buffer empty and renews the seal.
  *
- * Not seen: a direct command that is appended between cen_redis_append and the next reply, and bytes that the program writes to
- * the descriptor itself. The reply to the former is seen when it arrives with the others.
+ * Not detected: a direct command that is appended between cen_redis_append and the next reply, and bytes that the
+ * program writes to the descriptor itself. The reply to the former is noticed when it arrives with the others.
  */
 #include "redis/redis.h"
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the driver itself says to a server: when it opens, tests and resets. Commands in a row that are sent at once, one round
- * trip, and the rules for their replies.
+ * The driver's own commands to a server for open, test and reset. They are sent at once, in one round trip, with rules
+ * for their replies.
  *
  *     open    [AUTH] [SELECT] [CLIENT SETNAME] [ROLE] [INFO, CONFIG GET] PING mark
  *     test    [ROLE] PING mark
- *     reset   PING, RESET, then as open; the server has RESET since 6.2
- *             DISCARD, UNWATCH, PING mark, then as open with SELECT always, where it has not
+ *     reset   PING, RESET, then as open; the server supports RESET since 6.2
+ *             DISCARD, UNWATCH, PING mark, then as open with SELECT always, if it does not
  *
- * The last PING must bring back a text that nobody can have left unread, so that a connection on which replies and questions
- * no longer match is never lent. In a reset, replies that were left unread come first and are let pass until RESET's own, or
- * the first mark's; one that looks like it but was left by somebody is found out by the last mark.
+ * The last PING must return a text that no unread reply can contain, so that a connection whose replies do not match
+ * its commands is never lent. In a reset, unread replies come first. They are let pass until RESET's own reply or the
+ * first mark's. An unread one that looks like it is detected by the last mark.
  */
 #include "redis/redis.h"
 
@@ -36,14 +36,14 @@ static bool say(ceni_redis_talk *talk, ceni_redis_step step, int count, const ch
     say((talk), (step), (int)(sizeof(const char *[]){__VA_ARGS__} / sizeof(const char *)), \
         (const char *[]){__VA_ARGS__})
 
-/* Time has passed since any earlier talk on the same connection, so that no two of its marks are the same. */
+/* Each talk on a connection is later than the ones before, so the time makes its mark unique. */
 static void make_mark(ceni_redis_talk *talk)
 {
     uint64_t moment = (uint64_t)cen_clock(), place = (uint64_t)(uintptr_t)talk;
     snprintf(talk->mark, sizeof talk->mark, "%016llx", (unsigned long long)(moment ^ place << 40));
 }
 
-/* AUTH, if there is a password. It is in `secret` for a moment and in what is sent. */
+/* Add AUTH if there is a password. The password is in `secret` for a moment, and in the bytes to send. */
 static cen_status say_auth(ceni_redis_server *pool, ceni_redis_talk *talk, cen_error *error)
 {
     char secret[PASSWORD_ROOM] = "";
@@ -55,7 +55,7 @@ static cen_status say_auth(ceni_redis_server *pool, ceni_redis_talk *talk, cen_e
         secret[sizeof secret - 1] = '\0';
         password = secret;
         if (status != CEN_OK && !error->text[0])
-            ceni_redis_wrong(pool, status, error->code, "the program has no password for it", error);
+            ceni_redis_wrong(pool, status, error->code, "cen_redis_options.password failed", error);
     }
     bool is_said = true;
     const char *user = pool->url.user;
@@ -65,7 +65,7 @@ static cen_status say_auth(ceni_redis_server *pool, ceni_redis_talk *talk, cen_e
     return is_said ? status : ceni_redis_no_memory(pool, error);
 }
 
-/* From the user to the last mark. */
+/* Add the commands from AUTH to the last mark. */
 static cen_status say_all(ceni_redis_server *pool, ceni_redis_talk *talk, bool selects, cen_error *error)
 {
     char database[16];
@@ -110,13 +110,13 @@ cen_status ceni_redis_talk_test(ceni_redis_server *pool, ceni_redis_talk *talk, 
 cen_status ceni_redis_talk_reset(const ceni_redis_ledger *ledger, ceni_redis_talk *talk, cen_error *error)
 {
     ceni_redis_server *pool = ledger->pool;
-    static const char sentence[] = "it has no RESET, and nothing else makes this connection as new";
+    static const char sentence[] = "reset failed: the server does not support RESET";
     *talk = (ceni_redis_talk){.count = 0};
     make_mark(talk);
     bool has_reset = !ledger->has_no_reset;
     if (!has_reset && ceni_redis_ledger_needs_reset(ledger))
         return ceni_redis_wrong(pool, CEN_DRIVER, CEN_REDIS_ERROR, sentence, error);
-    /* After CLIENT REPLY SKIP one command has no answer: better the PING than the RESET. */
+    /* After CLIENT REPLY SKIP the next command has no reply. Better the PING than the RESET. */
     bool is_said = has_reset
                        ? SAY(talk, CENI_REDIS_STEP_PASS, "PING") && SAY(talk, CENI_REDIS_STEP_RESET, "RESET")
                        : SAY(talk, CENI_REDIS_STEP_PASS, "DISCARD") && SAY(talk, CENI_REDIS_STEP_PASS, "UNWATCH") &&
@@ -146,7 +146,7 @@ static ceni_redis_told failed(ceni_redis_talk *talk, cen_status status)
     return CENI_REDIS_FAILED;
 }
 
-/* RESET's own answer; that it does not know it; or what was left unread. */
+/* RESET's own reply; that it is not supported; or an unread reply of another command. */
 static ceni_redis_told hear_reset(ceni_redis_ledger *ledger, const redisReply *reply, bool *is_own)
 {
     *is_own = reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "RESET") == 0;
@@ -162,11 +162,11 @@ static ceni_redis_told hear_role(ceni_redis_server *pool, ceni_redis_talk *talk,
     const char *role =
         reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 && reply->element[0]->type == REDIS_REPLY_STRING
             ? reply->element[0]->str
-            : "nothing";
+            : "unknown";
     const char *wanted = pool->role == CEN_REDIS_PRIMARY ? "master" : "slave";
     char sentence[120];
     if (strcmp(role, wanted) == 0) return CENI_REDIS_MORE;
-    snprintf(sentence, sizeof sentence, "a %s is wanted there, and its role is %.20s",
+    snprintf(sentence, sizeof sentence, "server is not a %s (role \"%.20s\")",
              pool->role == CEN_REDIS_PRIMARY ? "primary" : "replica", role);
     return failed(talk, ceni_redis_wrong(pool, CEN_DRIVER, CEN_REDIS_WRONG_ROLE, sentence, &talk->error));
 }
@@ -185,7 +185,7 @@ static const char *name_of(ceni_redis_step step)
 ceni_redis_told ceni_redis_talk_hear(ceni_redis_ledger *ledger, ceni_redis_talk *talk, const redisReply *reply)
 {
     ceni_redis_server *pool = ledger->pool;
-    /* what answers these passes before the mark */
+    /* replies to these pass before the mark */
     while (talk->says[talk->at].step == CENI_REDIS_STEP_PASS) talk->at++;
     ceni_redis_step step = talk->says[talk->at].step;
     if (step == CENI_REDIS_STEP_RESET) {
@@ -210,7 +210,7 @@ ceni_redis_told ceni_redis_talk_hear(ceni_redis_ledger *ledger, ceni_redis_talk 
     if (step == CENI_REDIS_STEP_ROLE) return hear_role(pool, talk, reply);
     bool is_ok = reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0;
     if (step == CENI_REDIS_STEP_PING ? !is_mark(talk, reply) : !is_ok) {
-        static const char sentence[] = "its answers do not belong to the questions";
+        static const char sentence[] = "replies do not match the commands";
         return failed(talk, ceni_redis_wrong(pool, CEN_DRIVER, CEN_REDIS_NONSENSE, sentence, &talk->error));
     }
     return talk->at == talk->count ? CENI_REDIS_DONE : CENI_REDIS_MORE;

@@ -3,8 +3,8 @@
  * redis://[user[:password]@]host[:port][/database]
  * unix://[user[:password]@]/path[?db=database]
  *
- * A URL that is refused is described by what is wrong and never repeated, since it may hold a password, and nobody knows
- * where in a text that is not understood.
+ * An error about an invalid URL says what is wrong and never repeats the URL. It may contain a password, and an invalid
+ * text does not show where.
  */
 #include "redis/redis.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A piece of the text, not ended by a zero. */
+/* A part of the text, not terminated by a zero. */
 typedef struct piece {
     const char *at;
     size_t size;
@@ -23,7 +23,7 @@ typedef struct piece {
 static cen_status refused(cen_error *error, const char *why)
 {
     *error = (cen_error){.status = CEN_INVALID};
-    snprintf(error->text, sizeof error->text, "The URL of the Redis server is not understood: %s.", why);
+    snprintf(error->text, sizeof error->text, "cen_redis_options.url: %s", why);
     return CEN_INVALID;
 }
 
@@ -35,12 +35,12 @@ static int hex_of(char digit)
     return -1;
 }
 
-/* A copy with its %XX replaced. */
+/* Return a copy with its %XX decoded. */
 static cen_status decoded(piece from, char **out, cen_error *error)
 {
     char *text = malloc(from.size + 1);
     size_t size = 0;
-    if (!text) return refused(error, "there is no memory for it"), error->status = CEN_NO_MEMORY;
+    if (!text) return refused(error, "out of memory"), error->status = CEN_NO_MEMORY;
     for (size_t i = 0; i < from.size; i++) {
         char c = from.at[i];
         if (c == '%') {
@@ -59,10 +59,10 @@ static cen_status decoded(piece from, char **out, cen_error *error)
 
 undo_text:
     free(text);
-    return refused(error, "after each % there must be two hexadecimal digits, and not 00");
+    return refused(error, "% must be followed by two hexadecimal digits, not 00");
 }
 
-/* A number without sign, of digits only. */
+/* Read a number without a sign, of digits only. */
 static bool number_of(piece from, int most, int *out)
 {
     int64_t number = 0;
@@ -91,7 +91,7 @@ static piece after(piece in, const char *end)
     return (piece){end + 1, in.size - (size_t)(end + 1 - in.at)};
 }
 
-/* [user[:password]@], taken off the front. The last @ counts: one in a password that was not encoded does no harm. */
+/* Take [user[:password]@] off the front. The last @ counts, so an @ in a password need not be encoded. */
 static cen_status parse_user(piece *rest, ceni_redis_url *url, cen_error *error)
 {
     const char *end = NULL;
@@ -114,11 +114,11 @@ static cen_status parse_host(piece rest, ceni_redis_url *url, cen_error *error)
     piece host = rest;
     if (rest.size && rest.at[0] == '[') {
         const char *end = find(rest, ']');
-        if (!end) return refused(error, "the bracket of its IPv6 address is not closed");
+        if (!end) return refused(error, "unclosed bracket of an IPv6 address");
         host = (piece){rest.at + 1, (size_t)(end - rest.at) - 1};
         rest = after(rest, end);
         if (rest.size && rest.at[0] != ':')
-            return refused(error, "after the bracket there must be a colon and a port, or nothing");
+            return refused(error, "only a port may follow the bracket of an IPv6 address");
         if (rest.size) rest = after(rest, rest.at);
         else rest.at = NULL;
     } else {
@@ -126,22 +126,22 @@ static cen_status parse_host(piece rest, ceni_redis_url *url, cen_error *error)
         if (colon) host = until(rest, colon);
         rest = colon ? after(rest, colon) : (piece){NULL, 0};
     }
-    if (host.size == 0) return refused(error, "it names no host");
+    if (host.size == 0) return refused(error, "no host");
     if (rest.at && (!number_of(rest, 65535, &url->port) || url->port == 0))
-        return refused(error, "its port is not a number from 1 to 65535");
+        return refused(error, "the port must be a number from 1 to 65535");
     return decoded(host, &url->host, error);
 }
 
 static cen_status parse_tcp(piece rest, ceni_redis_url *url, cen_error *error)
 {
     if (find(rest, '?') || find(rest, '#'))
-        return refused(error, "a redis:// URL has no ? and no #; those of a password are %3F and %23");
+        return refused(error, "? and # are not allowed; write ? as %3F and # as %23 in the password");
     const char *slash = find(rest, '/');
     if (slash) {
         piece database = after(rest, slash);
         rest = until(rest, slash);
         if (database.size && !number_of(database, INT_MAX, &url->database))
-            return refused(error, "what follows its first / is not the number of a database; a / of a password is %2F");
+            return refused(error, "only a database number may follow the first /; write / as %2F in the password");
     }
     if (parse_user(&rest, url, error) != CEN_OK) return error->status;
     return parse_host(rest, url, error);
@@ -155,13 +155,13 @@ static cen_status parse_unix(piece rest, ceni_redis_url *url, cen_error *error)
         rest = until(rest, mark);
         if (query.size < 4 || memcmp(query.at, "db=", 3) != 0 ||
             !number_of((piece){query.at + 3, query.size - 3}, INT_MAX, &url->database))
-            return refused(error, "after the ? of a unix:// URL there must be db= and the number of a database");
+            return refused(error, "only db= and a database number may follow the ?");
     }
     const char *slash = find(rest, '/');
-    if (!slash) return refused(error, "a unix:// URL has the path of a socket, from the root");
+    if (!slash) return refused(error, "unix:// requires the absolute path of a socket");
     piece user = until(rest, slash), path = {slash, rest.size - user.size};
     if (parse_user(&user, url, error) != CEN_OK) return error->status;
-    if (user.size) return refused(error, "a unix:// URL has no host, only the path of a socket");
+    if (user.size) return refused(error, "unix:// allows no host, only the path of a socket");
     return decoded(path, &url->path, error);
 }
 
@@ -182,10 +182,9 @@ cen_status ceni_redis_url_parse(const char *text, ceni_redis_url *out, cen_error
     if (starts_with(&rest, "redis://")) status = parse_tcp(rest, &url, error);
     else if (starts_with(&rest, "unix://")) status = parse_unix(rest, &url, error);
     else if (starts_with(&rest, "rediss://"))
-        status =
-            refused(error, "this driver has no TLS, and so no rediss://; put a proxy that has it beside the program");
-    else status = refused(error, "it must begin with redis:// or unix://");
-    if (status == CEN_OK && url.user && !url.user[0]) status = refused(error, "its user is empty");
+        status = refused(error, "rediss:// is not supported (no TLS); use a local TLS proxy");
+    else status = refused(error, "must begin with redis:// or unix://");
+    if (status == CEN_OK && url.user && !url.user[0]) status = refused(error, "the user is empty");
     if (status == CEN_OK) *out = url;
     else ceni_redis_url_fini(&url);
     return status;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went wrong, as a status, a number and a sentence. Every sentence begins with the server's address and the user, and
- * none has a password: a server that does not know AUTH repeats its arguments, so of an answer to AUTH only what is known to
- * be harmless is shown.
+ * Errors: statuses, codes and texts. Every text begins with the server's address and the user, and none contains a
+ * password: a server without AUTH repeats its arguments, so of a reply to AUTH only known harmless ones are shown.
  */
 #include "redis/redis.h"
 
@@ -11,23 +10,25 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* How errors of a server begin, and what they are. */
+/* The beginnings of a server's errors, and their meanings. */
 static const struct kind {
     const char *begins;
     int code;
     cen_status status;
     const char *phrase;
 } kinds[] = {
-    {"NOAUTH", CEN_REDIS_NO_AUTH, CEN_DRIVER, "it wants a password"},
-    {"WRONGPASS", CEN_REDIS_WRONG_PASSWORD, CEN_DRIVER, "it does not accept the user and password"},
-    {"ERR invalid password", CEN_REDIS_WRONG_PASSWORD, CEN_DRIVER, "it does not accept the password"},
-    {"ERR AUTH <password> called without any password", CEN_REDIS_WRONG_PASSWORD, CEN_DRIVER, "it has no password"},
-    {"ERR Client sent AUTH, but no password is set", CEN_REDIS_WRONG_PASSWORD, CEN_DRIVER, "it has no password"},
-    {"NOPERM", CEN_REDIS_NOT_PERMITTED, CEN_DRIVER, "the user may not do that"},
-    {"LOADING", CEN_REDIS_LOADING, CEN_DRIVER, "it is still reading its data"},
-    {"READONLY", CEN_REDIS_READ_ONLY, CEN_DRIVER, "it is a replica, and takes no writes"},
-    {"MASTERDOWN", CEN_REDIS_PRIMARY_DOWN, CEN_DRIVER, "it is a replica that does not reach its primary"},
-    {"ERR max number of clients", CEN_REDIS_MAX_CLIENTS, CEN_FULL, "it has as many clients as it may have"},
+    {"NOAUTH", CEN_REDIS_NO_AUTH, CEN_DRIVER, "password required"},
+    {"WRONGPASS", CEN_REDIS_WRONG_PASSWORD, CEN_DRIVER, "authentication failed"},
+    {"ERR invalid password", CEN_REDIS_WRONG_PASSWORD, CEN_DRIVER, "authentication failed"},
+    {"ERR AUTH <password> called without any password", CEN_REDIS_WRONG_PASSWORD, CEN_DRIVER,
+     "no password set on the server"},
+    {"ERR Client sent AUTH, but no password is set", CEN_REDIS_WRONG_PASSWORD, CEN_DRIVER,
+     "no password set on the server"},
+    {"NOPERM", CEN_REDIS_NOT_PERMITTED, CEN_DRIVER, "permission denied"},
+    {"LOADING", CEN_REDIS_LOADING, CEN_DRIVER, "server still loading its data"},
+    {"READONLY", CEN_REDIS_READ_ONLY, CEN_DRIVER, "server is a read-only replica"},
+    {"MASTERDOWN", CEN_REDIS_PRIMARY_DOWN, CEN_DRIVER, "server is a replica without a link to its primary"},
+    {"ERR max number of clients", CEN_REDIS_MAX_CLIENTS, CEN_FULL, "too many clients"},
 };
 
 static cen_status say(cen_status status, int code, cen_error *error)
@@ -39,13 +40,13 @@ static cen_status say(cen_status status, int code, cen_error *error)
 
 cen_status ceni_redis_no_memory(const ceni_redis_server *pool, cen_error *error)
 {
-    snprintf(error->text, sizeof error->text, "%s: there is no memory for it", pool->where);
+    snprintf(error->text, sizeof error->text, "%s: out of memory", pool->where);
     return say(CEN_NO_MEMORY, ENOMEM, error);
 }
 
 cen_status ceni_redis_timed_out(const ceni_redis_server *pool, const char *what, int64_t ns, cen_error *error)
 {
-    snprintf(error->text, sizeof error->text, "%s: %s failed: it took longer than %lld ms", pool->where, what,
+    snprintf(error->text, sizeof error->text, "%s: %s timed out (limit %lld ms)", pool->where, what,
              (long long)(ns / 1000000));
     return say(CEN_TIMEOUT, ETIMEDOUT, error);
 }
@@ -53,11 +54,11 @@ cen_status ceni_redis_timed_out(const ceni_redis_server *pool, const char *what,
 cen_status ceni_redis_system(const ceni_redis_server *pool, const char *what, int code, cen_error *error)
 {
     if (code == ECANCELED) {
-        snprintf(error->text, sizeof error->text, "%s: %s failed: the process exits", pool->where, what);
+        snprintf(error->text, sizeof error->text, "%s: %s failed: process is exiting", pool->where, what);
         return say(CEN_CLOSED, code, error);
     }
     char reason[120];
-    /* GNU's form answers a text that may be elsewhere. */
+    /* GNU's form may return a text that is not in the buffer. */
     snprintf(error->text, sizeof error->text, "%s: %s failed: %s", pool->where, what,
              strerror_r(code, reason, sizeof reason));
     switch (code) {
@@ -91,10 +92,11 @@ cen_status ceni_redis_answered(const ceni_redis_server *pool, const char *what, 
     if (is_secret) {
         int word = (int)strcspn(text, " ");
         snprintf(error->text, sizeof error->text,
-                 "%s: %s failed: it answered %.*s; the rest is not shown, since it may repeat the password",
-                 pool->where, what, word > 40 ? 40 : word, text);
+                 "%s: %s failed: the server replied %.*s (rest not shown, may contain the password)", pool->where, what,
+                 word > 40 ? 40 : word, text);
     } else {
-        snprintf(error->text, sizeof error->text, "%s: %s failed: it answered \"%.200s\"", pool->where, what, text);
+        snprintf(error->text, sizeof error->text, "%s: %s failed: the server replied \"%.200s\"", pool->where, what,
+                 text);
     }
     return say(CEN_DRIVER, CEN_REDIS_ERROR, error);
 }
@@ -109,13 +111,13 @@ cen_status ceni_redis_context_failed(const ceni_redis_server *pool, const char *
                    ? ceni_redis_timed_out(pool, what, pool->connect_ns, error)
                    : ceni_redis_system(pool, what, code, error);
     case REDIS_ERR_EOF:
-        snprintf(sentence, sizeof sentence, "%s failed: it closed the connection", what);
+        snprintf(sentence, sizeof sentence, "%s failed: connection closed by the server", what);
         return ceni_redis_wrong(pool, CEN_LOST, CEN_REDIS_HUNG_UP, sentence, error);
     case REDIS_ERR_OOM: return ceni_redis_no_memory(pool, error);
     case REDIS_ERR_PROTOCOL:
-        snprintf(sentence, sizeof sentence, "%s failed: what it says is not RESP: %.100s", what, context->errstr);
+        snprintf(sentence, sizeof sentence, "%s failed: reply is not RESP: %.100s", what, context->errstr);
         return ceni_redis_wrong(pool, CEN_DRIVER, CEN_REDIS_NONSENSE, sentence, error);
-    default: break; /* hiredis' own words: a name that could not be looked up, an error that the server sent unasked */
+    default: break; /* hiredis' own message: a failed name lookup, or an error that the server sent unasked */
     }
     if (strncmp(context->errstr, "ERR ", 4) == 0) return ceni_redis_answered(pool, what, context->errstr, false, error);
     snprintf(sentence, sizeof sentence, "%s failed: %.130s", what, context->errstr);

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A list that is read without a lock: entries in the order in which they came,
- * of a key or of an owner.
+ * A list that is read without a lock: the entries of a key or of an owner, in the order of registration.
  *
  *     first ──▶ A ──▶ B ──▶ C ──▶ NULL            last = C
  *                B is removed:
  *     first ──▶ A ─────────▶ C                    B's next is still C
  *
- * Writers hold the lock of whatever the chain is part of. Readers are in a read
- * section and follow `next` alone.
+ * Writers hold the lock of the key's registry or of the owner. Readers are in a read section and follow only `next`.
  *
  * Invariants
- *  C1 The next of a link that was removed is not changed: a reader that stands on it
- *     goes on to what came after it, however much of that is removed meanwhile, and
- *     nothing that stays is passed by or seen twice, since links never change places.
+ *  C1 The next of a removed link is not changed. A reader at a removed link goes on to what came after it, however much
+ *     of that is removed meanwhile. Links never change places, so a reader neither misses nor repeats a link that
+ *     stays.
  *  C2 A link is used again only after a grace period.
  *
  * Order table
- * [C1] append, remove | store of next, first | release | C2 | what the link is part of, filled in
+ * [C1] append, remove | store of next, first | release | C2 | the entry that has the link, filled in
  *      | a reader sees an entry before its value
  * [C2] read | load of next, first | acquire | C1 | the same | the same
  *
@@ -53,7 +51,7 @@ static inline ceni_link *ceni_chain_next(const ceni_link *link)
 static inline void ceni_chain_append_locked(ceni_chain *chain, ceni_link *link)
 {
     link->previous = chain->last;
-    ceni_store_relaxed(&link->next, NULL);                         /* nobody sees it yet; carries nothing */
+    ceni_store_relaxed(&link->next, NULL);                         /* no reader sees it yet; carries nothing */
     if (chain->last) ceni_store_release(&chain->last->next, link); /* [C1] */
     else ceni_store_release(&chain->first, link);                  /* [C1] */
     chain->last = link;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes: register, unregister, remove, update; and what becomes of an entry that was removed.
+ * Changes: register, unregister, remove, update; and how a removed entry is released.
  *
  *     register ──▶ on its shelf, its owner's, by number, by owner ──remove──▶ in none of these
- *                                                                              │ told, if anybody listens
+ *                                                                              │ reported, if there are listeners
  *                                                                             bin ──grace period──▶ freed
  *
- * A register first has all the memory that it needs, asked for with no lock held: it looks
- * under the lock what is lacking, drops the lock, asks, and looks again. After that
- * only the owner can refuse it, because it has ended, and then nothing has been touched.
- * A removal needs no memory at all: what is to be told of it is part of the entry.
+ * A register first allocates all the memory that it needs, with no lock held. It checks under the lock what is missing,
+ * drops the lock, allocates, and checks again. After that only the owner can refuse it, because it has ended, and then
+ * nothing has been changed. A removal needs no memory at all: its notification is part of the entry.
  *
  * Invariants
- *  G1 Of the entries that an owner has under a key one leads: that one is in the index by owner, and the others are
- *     its fellows. So all of them are found, and any one taken out, in constant time.
- *  G2 A value is released once: when the entry that it was the last of is freed, or, replaced by an update, with the
- *     update's own record, a grace period after it was replaced and told.
+ *  G1 Of the entries that an owner has under a key one leads. That one is in the index by owner, and the others are its
+ *     fellows. So all of them are found, and any one is taken out, in constant time.
+ *  G2 A value is released once. The last value of an entry is released when the entry is freed. A value that an update
+ *     has replaced is released with the update's own record, a grace period after it was replaced and reported.
  *
  * Order table
  * [G1] update | store of value | release | R1 | what the value points to | a reader sees a value before its bytes
@@ -92,9 +91,9 @@ static void leave_fellows_locked(cen_registry *registry, cen_entry *entry)
     ceni_list_remove(&entry->fellows);
 }
 
-/* ---- Letting go ---------------------------------------------------------------------------------------------- */
+/* ---- Releasing ----------------------------------------------------------------------------------------------- */
 
-/* Of what an update has replaced. */
+/* The record of an update, which has the value that was replaced. */
 typedef struct renewal {
     ceni_tale tale;
     ceni_retired retired;
@@ -114,7 +113,7 @@ static void release_entry(ceni_retired *retired)
 {
     cen_entry *entry = CENI_LIST_ENTRY(retired, cen_entry, retired);
     cen_registry *registry = entry->registry;
-    release_value(registry, ceni_load_relaxed(&entry->value)); /* nobody else has it any more; carries nothing */
+    release_value(registry, ceni_load_relaxed(&entry->value)); /* no other thread has it; carries nothing */
     ceni_owner_let_go(entry->owner);
     ceni_shelf_let_go(registry, entry->shelf);
     ceni_free(registry->allocator, entry, sizeof *entry, _Alignof(cen_entry));
@@ -161,22 +160,21 @@ static cen_status refuse_taken_locked(const request *self, cen_error *error)
     char text[CENI_KEY_TEXT];
     ceni_link *link = ceni_chain_first(&self->shelf->entries);
     self->registry->stats.refused++;
-    return ceni_error_set(error, CEN_EXISTS, 0, "cen_registry_register: key %s of \"%s\" is held by \"%s\"",
-                          ceni_key_print(self->key, text), self->registry->name,
-                          CENI_ENTRY_OF(link, in_shelf)->owner->name);
+    return ceni_error_set(error, CEN_EXISTS, 0, "registry \"%s\": key %s is held by owner \"%s\"", self->registry->name,
+                          ceni_key_print(self->key, text), CENI_ENTRY_OF(link, in_shelf)->owner->name);
 }
 
 static cen_status check_locked(request *self, cen_error *error)
 {
     cen_registry *registry = self->registry;
     if (registry->closed)
-        return ceni_error_set(error, CEN_CLOSED, 0, "cen_registry_register: \"%s\" is being freed", registry->name);
+        return ceni_error_set(error, CEN_CLOSED, 0, "registry \"%s\": it is being freed", registry->name);
     self->shelf = ceni_keys_find(registry, self->key, self->hash);
     if (self->shelf && registry->kind == CEN_UNIQUE) return refuse_taken_locked(self, error);
     return CEN_OK;
 }
 
-/* The lock is held when it returns, and if OK all memory that is needed is there. */
+/* Returns with the lock held. OK: all the memory that is needed is allocated. */
 static cen_status prepare_and_lock(request *self, cen_error *error)
 {
     self->supply.needs_shelf = self->registry->kind == CEN_UNIQUE; /* most likely */
@@ -185,7 +183,8 @@ static cen_status prepare_and_lock(request *self, cen_error *error)
         ceni_registry_lock(self->registry);
         cen_status status = check_locked(self, error);
         if (status == CEN_OK && !filled)
-            status = ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_registry_register: there is no memory for an entry");
+            status = ceni_error_set(error, CEN_NO_MEMORY, 0, "registry \"%s\": out of memory for an entry",
+                                    self->registry->name);
         if (status != CEN_OK || ceni_supply_covers(&self->supply, self->shelf)) return status;
         ceni_registry_unlock(self->registry);
     }
@@ -221,7 +220,7 @@ static cen_entry *fill_entry(request *self, void *value)
     entry->owner = self->owner;
     entry->number = ceni_registry_number();
     entry->came = (ceni_tale){.entry = entry, .change = CEN_REGISTERED, .value = value};
-    ceni_store_relaxed(&entry->value, value); /* nobody sees it before it is in a chain or a slot; carries nothing */
+    ceni_store_relaxed(&entry->value, value); /* published by a chain or a slot; carries nothing */
     return entry;
 }
 
@@ -231,23 +230,33 @@ static cen_status put_or_refuse_locked(request *self, void *value, uint64_t *num
     if (!ceni_owner_attach(self->owner, entry)) {
         if (ceni_planted(registry_refused_leaves_its_key) && !self->shelf)
             ceni_keys_put_locked(self->registry, take_new_shelf_locked(self));
-        return ceni_error_set(error, CEN_CLOSED, 0, "cen_registry_register: \"%s\" has ended", self->owner->name);
+        return ceni_error_set(error, CEN_CLOSED, 0, "registry \"%s\": owner \"%s\" has ended", self->registry->name,
+                              self->owner->name);
     }
     put_locked(self, entry);
     if (number) *number = entry->number;
     return CEN_OK;
 }
 
+static cen_status check(const cen_registry *registry, const char *what, cen_error *error)
+{
+    if (!registry) return ceni_error_set(error, CEN_INVALID, 0, "%s: registry is NULL", what);
+    if (ceni_fork_is(registry->epoch)) return CEN_OK;
+    return ceni_error_set(error, CEN_FORKED, 0, "%s: the registry belongs to the parent process", what);
+}
+
+static cen_status refuse_key(const char *what, cen_error *error)
+{
+    return ceni_error_set(error, CEN_INVALID, 0, "%s: key is NULL or longer than %d bytes", what, CEN_KEY_MAX);
+}
+
 cen_status cen_registry_register(cen_registry *registry, cen_key key, void *value, cen_owner *owner, uint64_t *number,
                                  cen_error *error)
 {
-    if (!registry) return ceni_error_set(error, CEN_INVALID, 0, "cen_registry_register: registry is NULL");
-    if (!ceni_fork_is(registry->epoch))
-        return ceni_error_set(error, CEN_FORKED, 0, "cen_registry_register: the registry is one of before a fork");
-    if (!ceni_key_is_valid(key))
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_registry_register: key is NULL or longer than %d bytes",
-                              CEN_KEY_MAX);
-    cen_status status = ceni_owner_resolve(&owner, true, "cen_registry_register", error);
+    cen_status status = check(registry, "cen_registry_register", error);
+    if (status != CEN_OK) return status;
+    if (!ceni_key_is_valid(key)) return refuse_key("cen_registry_register", error);
+    status = ceni_owner_resolve(&owner, true, "cen_registry_register", error);
     if (status != CEN_OK) return status;
     request self = {.registry = registry, .key = key, .hash = ceni_key_hash(registry->seed, key), .owner = owner};
     ceni_tales untold = {.first = NULL};
@@ -260,7 +269,8 @@ cen_status cen_registry_register(cen_registry *registry, cen_key key, void *valu
     return status;
 }
 
-/* ---- Removing ------------------------------------------------------------------------------------------------------ */
+/* ---- Removing
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void count_removal_locked(cen_registry *registry, cen_registry_reason reason)
 {
@@ -282,36 +292,53 @@ void ceni_entry_remove_locked(cen_registry *registry, cen_entry *entry, cen_regi
     if (!ceni_tell_locked(registry, &entry->went)) ceni_tales_add(untold, &entry->went);
 }
 
-cen_status cen_registry_unregister(cen_registry *registry, cen_key key, cen_owner *owner)
+static cen_status refuse_absent(const cen_registry *registry, cen_key key, cen_error *error)
 {
-    if (!registry || !ceni_key_is_valid(key)) return CEN_INVALID;
-    if (!ceni_fork_is(registry->epoch)) return CEN_FORKED;
-    cen_status status = ceni_owner_resolve(&owner, false, "cen_registry_unregister", NULL);
+    char text[CENI_KEY_TEXT];
+    return ceni_error_set(error, CEN_ABSENT, 0, "registry \"%s\": the owner has no entry with key %s", registry->name,
+                          ceni_key_print(key, text));
+}
+
+cen_status cen_registry_unregister(cen_registry *registry, cen_key key, cen_owner *owner, cen_error *error)
+{
+    cen_status status = check(registry, "cen_registry_unregister", error);
+    if (status != CEN_OK) return status;
+    if (!ceni_key_is_valid(key)) return refuse_key("cen_registry_unregister", error);
+    status = ceni_owner_resolve(&owner, false, "cen_registry_unregister", error);
+    if (status == CEN_ABSENT) return refuse_absent(registry, key, error); /* the thread has registered nothing */
     if (status != CEN_OK) return status;
     ceni_tales untold = {.first = NULL};
     status = CEN_ABSENT;
     ceni_registry_lock(registry);
     ceni_shelf *shelf = ceni_keys_find(registry, key, ceni_key_hash(registry->seed, key));
-    /* The shelf stays in memory after its last entry was taken out, since that is only let go of below. */
+    /* The shelf stays in memory after its last entry was taken out, since that entry is released only below. */
     for (cen_entry *entry; shelf && (entry = leader_locked(registry, shelf, owner)) != NULL; status = CEN_OK)
         ceni_entry_remove_locked(registry, entry, CEN_REASON_REMOVED, &untold);
     ceni_tell_and_unlock(registry, &untold);
-    return status;
+    return status == CEN_OK ? status : refuse_absent(registry, key, error);
 }
 
-cen_status cen_registry_remove(cen_registry *registry, uint64_t number)
+/* Set the text why the entry with that number was not changed. */
+static cen_status fail(const cen_registry *registry, uint64_t number, cen_status status, cen_error *error)
 {
-    if (!registry) return CEN_INVALID;
-    if (!ceni_fork_is(registry->epoch)) return CEN_FORKED;
+    const char *why = status == CEN_STALE ? "no longer registered" : "not updated: out of memory";
+    return ceni_error_set(error, status, 0, "registry \"%s\": entry %llu is %s", registry->name,
+                          (unsigned long long)number, why);
+}
+
+cen_status cen_registry_remove(cen_registry *registry, uint64_t number, cen_error *error)
+{
+    cen_status status = check(registry, "cen_registry_remove", error);
+    if (status != CEN_OK) return status;
     ceni_tales untold = {.first = NULL};
     ceni_registry_lock(registry);
     cen_entry *entry = find_locked(registry, number);
     if (entry) ceni_entry_remove_locked(registry, entry, CEN_REASON_REMOVED, &untold);
     ceni_tell_and_unlock(registry, &untold);
-    return entry ? CEN_OK : CEN_STALE;
+    return entry ? CEN_OK : fail(registry, number, CEN_STALE, error);
 }
 
-/* Few at a time, so that others have their turn with the lock. */
+/* A few at a time, so that other threads get the lock. */
 void ceni_registry_owner_ends(cen_registry *registry, cen_owner *owner)
 {
     enum { FEW = 64 };
@@ -325,9 +352,10 @@ void ceni_registry_owner_ends(cen_registry *registry, cen_owner *owner)
     ceni_tell_and_unlock(registry, &untold);
 }
 
-/* ---- Update ---------------------------------------------------------------------------------------------------------- */
+/* ---- Update
+ * ---------------------------------------------------------------------------------------------------------- */
 
-/* Returns the entry with the lock held, and with a record of the update if it needs one. NULL: *status says why. */
+/* Return the entry with the lock held, and a record of the update if one is needed. NULL: *status says why. */
 static cen_entry *prepare_update_and_lock(cen_registry *registry, uint64_t number, renewal **record, cen_status *status)
 {
     for (;;) {
@@ -353,13 +381,12 @@ static void *exchange_value_locked(cen_entry *entry, void *value)
     return before;
 }
 
-cen_status cen_registry_update(cen_registry *registry, uint64_t number, void *value, void **before)
+cen_status cen_registry_update(cen_registry *registry, uint64_t number, void *value, void **before, cen_error *error)
 {
-    if (!registry) return CEN_INVALID;
-    if (!ceni_fork_is(registry->epoch)) return CEN_FORKED;
+    cen_status status = check(registry, "cen_registry_update", error);
+    if (status != CEN_OK) return status;
     renewal *record = NULL;
     ceni_tales untold = {.first = NULL};
-    cen_status status;
     cen_entry *entry = prepare_update_and_lock(registry, number, &record, &status);
     if (entry) {
         void *was = exchange_value_locked(entry, value);
@@ -372,5 +399,5 @@ cen_status cen_registry_update(cen_registry *registry, uint64_t number, void *va
     }
     ceni_tell_and_unlock(registry, &untold);
     if (!entry) ceni_free(registry->allocator, record, sizeof *record, _Alignof(renewal));
-    return status;
+    return entry ? status : fail(registry, number, status, error);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A registry as a component that is watched: its numbers, and the keys that have the most entries.
+ * Describes a registry as a component: its statistics, and the keys that have the most entries.
  *
- * Keys are looked at in a read section, which holds up nobody but what waits in the bin, and no
- * more than KEYS_SEEN of them: of a registry that has more, what is shown is of those.
+ * Keys are visited in a read section, which delays only the releases in the bin. At most KEYS_SEEN keys are visited: in
+ * a larger registry the result is about these.
  *
  * Tested by tests/unit/registry/describe_test.c.
  */
@@ -42,7 +42,7 @@ typedef struct row {
     char key[CENI_KEY_TEXT];
 } row;
 
-/* Those with the most entries, the most first. */
+/* The keys with the most entries, in descending order. */
 typedef struct podium {
     row rows[KEYS_SHOWN];
     size_t count, room, seen;

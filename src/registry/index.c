@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The hash tables for changes of a registry; index.h says when they grow. */
 #include "registry/index.h"
 
 #include "registry/internal.h"

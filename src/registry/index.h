@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hash table for those who change a registry, under its lock: by number, and
- * by key and owner. It grows only when it is given more buckets, which are
- * allocated while no lock is held; until then its chains are longer.
+ * A hash table for changes of a registry, under its lock: by number, and by key and owner. It grows only when it is
+ * given more buckets, which are allocated while no lock is held. Until then its chains are longer.
  */
 #ifndef CENI_REGISTRY_INDEX_H
 #define CENI_REGISTRY_INDEX_H
@@ -31,11 +30,11 @@ void ceni_index_remove(ceni_index *index, ceni_index_node *node);
 ceni_index_node *ceni_index_find(const ceni_index *index, uint64_t hash,
                                  bool (*same)(const ceni_index_node *node, const void *wanted), const void *wanted);
 
-/* How many buckets it should have; 0: those that it has are enough. */
+/* The number of buckets that it should have; 0: it has enough. */
 size_t ceni_index_wants(const ceni_index *index);
 
-/* Moves to *count buckets, which are zero; a power of two. Returns those it had, and in *count how many; NULL: there are none
- * to be freed. */
+/* Move to *count buckets, which are zero; a power of two. Return the old buckets, and their number in *count. NULL:
+ * there are none to free. */
 ceni_index_node **ceni_index_grow(ceni_index *index, ceni_index_node **buckets, size_t *count);
 
 #endif

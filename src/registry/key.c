@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys: whether they are any, their hashes, their copies, and how they read in a text. */
+/* Keys: validity, hashes, copies, and their form in a text. */
 #include <stdio.h>
 
 #include "base/hash.h"

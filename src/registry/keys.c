@@ -1,33 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of keys: a hash table that is read without a lock while it grows.
+ * The table of keys: a hash table that is read without a lock, also while it grows.
  *
  *     registry ─▶ buckets, growth 3 ─▶ [0] ─▶ shelf ══next[1]══▶ shelf
  *                                      [1]
  *     (readers of) buckets, growth 2 ─▶ the same shelves, by next[0]
  *
- * A shelf has two links. Buckets of an even growth chain the shelves by one of them,
- * those of an odd growth by the other. To grow, a larger array and the chains
- * from it are built with the links that nobody uses, and then published by one
- * store. Readers that have found the older array go on in it: nothing there is
- * touched. What happens to keys after that they do not see, as if
- * they had read before.
+ * A shelf has two links. Buckets of an even growth chain the shelves by one of them, buckets of an odd growth by the
+ * other. To grow, a larger array and its chains are built with the links that no reader uses, and then published by one
+ * store. A reader that has found the older array goes on in it: nothing there is changed. It does not see later
+ * changes of keys, as if it had read before them.
  *
- * The naive way, one link, moves a shelf to another chain under a reader that
- * stands on it: the reader misses what comes after it in its own.
+ * The naive way, with one link, moves a shelf to another chain under a reader that stands at it. That reader misses the
+ * rest of its own chain.
  *
  * Invariants
  *  K1 All shelves that are not empty are reached from `buckets`, by the links of its parity.
- *  K2 The links of the other parity are written only if `settled` has the number of the buckets
- *     in use: a grace period has passed since the ones before were replaced,
- *     so that nobody reads by those links.
+ *  K2 The links of the other parity are written only if `settled` has the growth of the present buckets. Then a grace
+ *     period has passed since the buckets before were replaced, so that no reader uses those links.
  *  K3 A shelf that was taken out keeps its links until a grace period has passed.
- *  K4 What comes later in a chain was put in earlier, or stood there when the buckets were published. So whoever has
+ *  K4 A later shelf of a chain was put in earlier, or was there when the buckets were published. So a reader that has
  *     acquired the first of a chain, or the buckets, has the whole chain, and a link carries nothing more.
  *
- * Growth never fails a register: without memory, or before a grace period has passed, the chains
- * are longer. If they are much longer (CROWDED), whoever registers waits for the grace period, unless
- * it is in a read section itself.
+ * Growth never fails a register: without memory, or before a grace period has passed, the chains are longer. If they
+ * are much longer (CROWDED), a register waits for the grace period, unless it is in a read section itself.
  *
  * Order table
  * [K1] grow | store of buckets | release | K2 | the array and all chains from it | a reader follows links that are not there yet
@@ -72,7 +68,7 @@ cen_status ceni_keys_start(cen_registry *registry)
 {
     ceni_buckets *buckets = make_buckets(registry, FIRST_BUCKETS);
     if (!buckets) return CEN_NO_MEMORY;
-    ceni_store_relaxed(&registry->buckets, buckets); /* nobody knows the registry yet; carries nothing */
+    ceni_store_relaxed(&registry->buckets, buckets); /* no other thread knows the registry yet; carries nothing */
     ceni_index_init(&registry->by_number);
     ceni_index_init(&registry->by_owner);
     return CEN_OK;
@@ -124,7 +120,7 @@ void ceni_keys_put_locked(cen_registry *registry, ceni_shelf *shelf)
     ceni_buckets *buckets = own_locked(registry);
     _Atomic(ceni_shelf *) *first = &buckets->first[shelf->hash & buckets->mask];
     ceni_shelf *next = ceni_load_relaxed(first); /* written under the lock, which is held; carries nothing */
-    ceni_store_relaxed(&shelf->next[buckets->parity], next); /* nobody sees it before [K3]; carries nothing */
+    ceni_store_relaxed(&shelf->next[buckets->parity], next); /* published by [K3]; carries nothing */
     ceni_store_release(first, shelf);                        /* [K3] */
     registry->stats.keys++;
 }
@@ -186,7 +182,7 @@ static void release_buckets(ceni_retired *retired)
     free_buckets(buckets);
 }
 
-/* Builds the chains of the larger array by the links that are free, and publishes it. */
+/* Build the chains of the larger array with the unused links, and publish it. */
 static void move_locked(cen_registry *registry, ceni_buckets *before, ceni_buckets *larger)
 {
     larger->growth = before->growth + 1;
@@ -196,7 +192,7 @@ static void move_locked(cen_registry *registry, ceni_buckets *before, ceni_bucke
         ceni_shelf *shelf = ceni_load_relaxed(&before->first[i]);
         while (shelf) {
             _Atomic(ceni_shelf *) *first = &larger->first[shelf->hash & larger->mask];
-            ceni_shelf *next = ceni_load_relaxed(first);             /* nobody sees it before [K1]; carries nothing */
+            ceni_shelf *next = ceni_load_relaxed(first);             /* published by [K1]; carries nothing */
             ceni_store_relaxed(&shelf->next[larger->parity], next);  /* likewise; carries nothing */
             ceni_store_relaxed(first, shelf);                        /* likewise; carries nothing */
             shelf = ceni_load_relaxed(&shelf->next[before->parity]); /* as the first; carries nothing */
@@ -205,7 +201,7 @@ static void move_locked(cen_registry *registry, ceni_buckets *before, ceni_bucke
     ceni_store_release(&registry->buckets, larger); /* [K1] */
 }
 
-/* The links that are not in use may be written; with the lock held at both ends. False: not yet. */
+/* True: the unused links may be written. False: not yet. The lock is held before and afterwards. */
 static bool wait_until_settled_locked(cen_registry *registry)
 {
     if (is_settled_locked(registry)) return true;
@@ -227,7 +223,7 @@ static void grow_buckets(cen_registry *registry)
     if (!larger) return;
     ceni_registry_lock(registry);
     ceni_buckets *before = own_locked(registry);
-    bool moves = before->mask < larger->mask && is_settled_locked(registry); /* another may have been first */
+    bool moves = before->mask < larger->mask && is_settled_locked(registry); /* another thread may have been first */
     if (moves) move_locked(registry, before, larger);
     ceni_registry_unlock(registry);
     if (moves) ceni_bin_put(&registry->bin, &before->retired, release_buckets, bytes_of(before->mask + 1), true);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making a registry, freeing it, and looking at it.
+ * Creating and freeing a registry, and its statistics.
  *
- * Free goes from what others may still find to what nobody can: the directory, the entries, the
- * listeners, owners that are just ending (owner.c, O2), the bin, and the registry itself.
+ * Free proceeds from what other threads may still find to what none can: the directory, the entries, the listeners,
+ * owners that are ending at this moment (O2 in owner.c), the bin, and the registry itself.
  *
  * Order table
- * [N1] free | load of holds | acquire | O2 | all that those who end owners did with the registry | it is freed under one of them
+ * [N1] free | load of holds | acquire | O2 | all that threads that end owners did with the registry | it is freed under one of them
  *
- * Tested by tests/unit/registry/new_test.c, tests/explore/registry_owner_test.c (planted: registry_freed_under_an_owner).
+ * Tested by tests/unit/registry/new_test.c, tests/explore/registry_owner_test.c (planted:
+ * registry_freed_under_an_owner).
  */
 #include <stdio.h>
 
@@ -21,7 +22,7 @@
 _Thread_local uint64_t ceni_registry_steps;
 #endif
 
-/* ---- Making ------------------------------------------------------------------------------------------------ */
+/* ---- Creating ---------------------------------------------------------------------------------------------- */
 
 static cen_status refuse(cen_error *error, const char *what)
 {
@@ -32,7 +33,7 @@ static cen_status check_options(const cen_registry_options *given, cen_registry_
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_registry_new: options", error);
     if (status != CEN_OK) return status;
-    if ((unsigned)o->kind > CEN_DUPLICATE) return refuse(error, "options.kind is no such choice");
+    if ((unsigned)o->kind > CEN_DUPLICATE) return refuse(error, "options.kind must be a cen_registry_kind");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
     return CEN_OK;
@@ -71,7 +72,8 @@ cen_status cen_registry_new(const cen_registry_options *options, cen_registry **
     cen_runtime *runtime;
     status = ceni_runtime_join(o->runtime, &runtime);
     if (status != CEN_OK)
-        return ceni_error_set(error, status, 0, "cen_registry_new: no runtime: %s", cen_status_text(status));
+        return ceni_error_set(error, status, 0, "cen_registry_new: cannot use the runtime: %s",
+                              cen_status_text(status));
     cen_registry *registry = ceni_alloc(o->allocator, sizeof *registry, _Alignof(cen_registry));
     if (!registry) goto undo_join;
     fill(registry, o);
@@ -89,7 +91,7 @@ undo_registry:
     give_back(registry);
 undo_join:
     ceni_runtime_leave(runtime);
-    return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_registry_new: there is no memory for it");
+    return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_registry_new: out of memory");
 }
 
 /* ---- Freeing -------------------------------------------------------------------------------------------------- */
@@ -102,13 +104,13 @@ typedef struct sweep {
 static bool sweep_shelf(void *argument, ceni_shelf *shelf)
 {
     sweep *self = argument;
-    /* What is removed stays in memory, with its links, as long as the lock is held. */
+    /* A removed entry stays in memory, with its links, as long as the lock is held. */
     for (ceni_link *link = ceni_chain_first(&shelf->entries); link; link = ceni_chain_next(link))
         ceni_entry_remove_locked(self->registry, CENI_ENTRY_OF(link, in_shelf), CEN_REASON_FREED, &self->untold);
     return true;
 }
 
-/* False: a listener is calling. */
+/* False: the caller is in a listener. */
 static bool remove_all(cen_registry *registry)
 {
     sweep self = {.registry = registry};
@@ -145,7 +147,7 @@ cen_status cen_registry_free(cen_registry *registry)
     return CEN_OK;
 }
 
-/* ---- Looking ---------------------------------------------------------------------------------------------------- */
+/* ---- Statistics ------------------------------------------------------------------------------------------------- */
 
 cen_status cen_registry_stats_get(cen_registry *registry, cen_registry_stats *out)
 {

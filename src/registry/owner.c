@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owners, and how their entries go when they end.
+ * Owners, and the removal of their entries when they end.
  *
- * An entry is in the chain of its owner from its registration to its removal. Both are
- * done under the registry's lock, and, for the chain, the owner's. An owner that ends goes the other way round,
- * from its chain to the registries, and must not take a registry's lock with its own
- * held; and the registry may be freed meanwhile:
+ * An entry is in its owner's chain from its registration to its removal. Both happen under the registry's lock, and the
+ * chain changes under the owner's. An owner that ends goes the other way, from its chain to the registries. It must not
+ * take a registry's lock with its own held, and the registry may be freed meanwhile:
  *
  *     lock owner: ended; first entry ─▶ its registry, held; unlock
  *     lock registry; while the first entry is one of this registry's: remove it; unlock; drop
  *     again, until there is none
  *
- * The naive way, to keep the entry found and remove it later, removes one that
- * somebody else has removed and freed in between.
+ * The naive way, to keep the found entry and remove it later, removes an entry that another thread has removed and
+ * freed in between.
  *
  * Invariants
- *  O1 Once `ended` is set nothing comes to the chain. Whoever ends it goes on until it is empty.
- *  O2 A registry is held under the lock of an owner in whose chain an entry of
- *     it is. A registry that is freed first takes its entries out of all chains, under
- *     these locks, and then waits until nobody holds it: so a hold is never too late.
- *  O3 The memory of an owner stays until its handle, its entries in memory and whoever else holds it have let go.
+ *  O1 Once `ended` is set nothing is added to the chain. The ending thread goes on until the chain is empty.
+ *  O2 A registry is held under the lock of an owner whose chain has an entry of it. Free first takes a registry's
+ *     entries out of all chains, under these locks, and then waits until no thread holds the registry. So a hold is
+ *     never too late.
+ *  O3 An owner's memory stays until its handle, its entries in memory and its other holders have released it.
  *
  * Order table
- * [O1] let go | add to holds | acq_rel | O1 | the end of all use by others who let go | it is freed under one of them
+ * [O1] let go | add to holds | acq_rel | O1 | the end of all use by other threads that let go | it is freed under one of them
  * [O2] drop | add to a registry's holds | acq_rel | N1 | all that was done with the registry
- *      | it is freed under one who ends an owner
+ *      | it is freed under a thread that ends an owner
  *
  * Tested by tests/unit/registry/owner_test.c, thread_test.c, tests/explore/registry_test.c (planted:
  * registry_attaches_to_the_ended, registry_end_forgets_the_rest, registry_freed_under_an_owner).
@@ -55,7 +54,7 @@ static void unlock(cen_owner *owner)
     ceni_mutex_unlock(&owner->mutex, CENI_RANK_OWNER);
 }
 
-/* ---- Making, and letting go ------------------------------------------------------------------------------ */
+/* ---- Creating and releasing ------------------------------------------------------------------------------ */
 
 static cen_owner *make(const cen_allocator *allocator)
 {
@@ -64,7 +63,7 @@ static cen_owner *make(const cen_allocator *allocator)
     owner->epoch = ceni_fork_epoch();
     owner->number = ceni_registry_number();
     owner->allocator = allocator;
-    ceni_store_relaxed(&owner->holds, 1); /* nobody knows it yet; carries nothing */
+    ceni_store_relaxed(&owner->holds, 1); /* no other thread knows it yet; carries nothing */
     return owner;
 }
 
@@ -85,7 +84,7 @@ cen_status cen_owner_new(const cen_owner_options *options, cen_owner **out, cen_
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_owner_new: options.allocator lacks alloc or free");
     cen_owner *owner = make(o->allocator);
-    if (!owner) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_owner_new: there is no memory for it");
+    if (!owner) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_owner_new: out of memory");
     if (o->name) snprintf(owner->name, sizeof owner->name, "%s", o->name);
     else snprintf(owner->name, sizeof owner->name, "owner %llu", (unsigned long long)owner->number);
     *out = owner;
@@ -94,7 +93,7 @@ cen_status cen_owner_new(const cen_owner_options *options, cen_owner **out, cen_
 
 void cen_owner_hold(cen_owner *owner)
 {
-    /* by one who holds it; carries nothing */
+    /* the caller holds it; carries nothing */
     if (owner && ceni_fork_is(owner->epoch)) ceni_add_relaxed(&owner->holds, 1);
 }
 
@@ -116,7 +115,7 @@ bool ceni_owner_attach(cen_owner *owner, cen_entry *entry)
     lock(owner);
     bool may = !owner->ended || ceni_planted(registry_attaches_to_the_ended); /* O1 */
     if (may) {
-        ceni_add_relaxed(&owner->holds, 1); /* by a caller whose handle it is; carries nothing */
+        ceni_add_relaxed(&owner->holds, 1); /* the caller has the handle; carries nothing */
         ceni_chain_append_locked(&owner->entries, &entry->in_owner);
         count(owner, 1);
     }
@@ -138,7 +137,7 @@ static cen_entry *first_locked(cen_owner *owner)
     return first ? CENI_ENTRY_OF(first, in_owner) : NULL;
 }
 
-/* Which registry it is in is looked at under the lock: nothing keeps the entry of another afterwards. */
+/* The entry's registry is read under the lock: an entry of another registry may be freed once the lock is dropped. */
 cen_entry *ceni_owner_first(cen_owner *owner, const cen_registry *registry)
 {
     lock(owner);
@@ -165,7 +164,7 @@ static cen_registry *hold_first(cen_owner *owner)
 static void drop(cen_registry *registry)
 {
     _Atomic uint32_t *holds = &registry->holds;
-    /* Whoever frees the registry may do so from here on: the address is no more than a name. */
+    /* From here on the registry may be freed: only the address is used. */
     if (ceni_add_acq_rel(holds, (uint32_t)-1) == 1) ceni_futex_wake(holds, UINT32_MAX); /* [O2] */
 }
 
@@ -198,10 +197,11 @@ cen_status cen_owner_end(cen_owner *owner)
 static cen_owner *own(void)
 {
     cen_owner *owner = (cen_owner *)(uintptr_t)ceni_route_room()[CENI_ROUTE_OWNER];
-    return owner && ceni_fork_is(owner->epoch) ? owner : NULL; /* one of before a fork is left as it is */
+    return owner && ceni_fork_is(owner->epoch) ? owner : NULL; /* an owner from before a fork is left as it is */
 }
 
-/* What is registered after this, by a listener that is told, or by another hook, is a new owner's, and the hook is called again. */
+/* An entry that is registered after this, by a listener or by another hook, belongs to a new owner, and the hook is
+ * called again. */
 static void end_thread(void)
 {
     cen_owner *owner = own();
@@ -217,12 +217,12 @@ static void end_thread(void)
 static cen_status make_own(const char *what, cen_owner **out, cen_error *error)
 {
     cen_owner *owner = make(NULL);
-    if (!owner) return ceni_error_set(error, CEN_NO_MEMORY, 0, "%s: there is no memory for the thread's owner", what);
+    if (!owner) return ceni_error_set(error, CEN_NO_MEMORY, 0, "%s: out of memory for the thread's owner", what);
     owner->is_thread = true;
     snprintf(owner->name, sizeof owner->name, "thread %llu", (unsigned long long)ceni_thread_id());
     if (ceni_thread_at_exit(CENI_EXIT_ENTRIES, end_thread) != CEN_OK) {
         ceni_owner_let_go(owner);
-        return ceni_error_set(error, CEN_SYSTEM, 0, "%s: the system has no key left to notice the end of the thread by",
+        return ceni_error_set(error, CEN_SYSTEM, 0, "%s: no thread-specific key left to detect the end of the thread",
                               what);
     }
     ceni_route_room()[CENI_ROUTE_OWNER] = (uint64_t)(uintptr_t)owner;
@@ -233,10 +233,10 @@ static cen_status make_own(const char *what, cen_owner **out, cen_error *error)
 cen_status ceni_owner_resolve(cen_owner **owner, bool make_one, const char *what, cen_error *error)
 {
     if (*owner && ceni_fork_is((*owner)->epoch)) return CEN_OK;
-    if (*owner) return ceni_error_set(error, CEN_FORKED, 0, "%s: the owner is one of before a fork", what);
+    if (*owner) return ceni_error_set(error, CEN_FORKED, 0, "%s: the owner belongs to the parent process", what);
     if (ceni_own_is_task(ceni_holder_current()))
-        return ceni_error_set(error, CEN_MISUSE, 0,
-                              "%s: a step of a task must name an owner: it may end on another thread", what);
+        return ceni_error_set(error, CEN_MISUSE, 0, "%s: a task step must name an owner (it may end on another thread)",
+                              what);
     cen_owner *mine = own();
     if (!mine && make_one) return make_own(what, owner, error);
     if (!mine) return CEN_ABSENT;
@@ -253,7 +253,8 @@ cen_status cen_owner_thread(cen_owner **out, cen_error *error)
     return status;
 }
 
-/* ---- Questions ------------------------------------------------------------------------------------------------------ */
+/* ---- Queries
+ * -------------------------------------------------------------------------------------------------------- */
 
 const char *cen_owner_name(const cen_owner *owner)
 {

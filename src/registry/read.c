@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a registry, without a lock. What makes it safe is in keys.c, shelf.c and chain.h; that
- * what was found stays is the read section's (rcu).
+ * Reading a registry without a lock. keys.c, shelf.c and chain.h make it safe. The read section (rcu) keeps what was
+ * found.
  *
- * A shelf may have been emptied since it was found, and another of the same key be in the
- * table. Then this one answers that nothing is there, as was true at the moment when it was emptied,
- * after the call had begun: had it been before, the shelf would not have been found.
+ * A shelf may have been emptied since it was found, and the table may have another shelf of the same key. Then the call
+ * returns that nothing is there. That was true at the moment when the shelf was emptied, which was after the call had
+ * begun: otherwise the shelf would not have been found.
  *
  * Order table
  * [R1] cen_entry_value | load of value | acquire | G1 | what the value points to | a reader sees a value before its bytes
@@ -40,8 +40,8 @@ cen_status cen_registry_lookup(cen_registry *registry, cen_key key, const cen_en
     return answer(first ? CENI_ENTRY_OF(first, in_shelf) : NULL, out);
 }
 
-/* The thread's own numbers: its word goes on by an even step from an odd one, so never to 0, and is mixed. The router
- * draws from the same word, in the same way. */
+/* The thread's random numbers. Its word is odd and advances by an even step, so it is never 0; the result is mixed. The
+ * router uses the same word in the same way. */
 static uint64_t draw(void)
 {
     uint64_t *word = &ceni_route_room()[CENI_ROUTE_RANDOM];

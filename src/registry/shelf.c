@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shelf of a key: its entries, in the order in which they came (chain.h), and by
- * index, so that one of any number is picked in constant time.
+ * The shelf of a key: its entries in the order of registration (chain.h), and by index, so that any of them is picked
+ * in constant time.
  *
  *     near   [A][B][C][D]
  *     far ─▶ chunk 0 [E][F][ ][ ]    chunk 1: 8 slots, chunk 2: 16, ...
  *                         count = 6
  *
- * One that is taken out leaves a hole, into which the last is moved; then the count
- * goes down. Chunks never move and are freed with the shelf.
+ * An entry that is taken out leaves a hole. The last entry is moved into the hole, and then the count goes down. Chunks
+ * never move and are freed with the shelf.
  *
- * A slot at or beyond the count is not emptied. A reader that has read the count before it went down
- * may still look there, and finds what was there: the last one, which was
- * registered when the count was read, and is in memory since the section of the reader
- * is older than its removal, if it was removed at all.
+ * A slot at or beyond the count is not cleared. A reader that has read the count before it went down may still look
+ * there, and finds the entry that was the last one. That entry was registered when the count was read. It is in memory:
+ * the reader's section is older than its removal, if it was removed at all.
  *
  * Invariants
- *  S1 Of the slots below the count each has one entry of the shelf, and each entry one slot: its index.
+ *  S1 Each slot below the count has one entry of the shelf, and each entry is in one slot: its index.
  *  S2 `far` and a chunk are written before a count that reaches there, and never again.
- *  S3 A shelf is in the table if and only if it has entries; it is freed with the last
- *     of them that is in memory, so after the grace period of that one.
+ *  S3 A shelf is in the table if and only if it has entries. It is freed with the last of its entries in memory, so
+ *     after the grace period of that entry.
  *
  * Order table
  * [S1] put, take | store of count | release | S2 | the slots below it, far and the chunks
@@ -27,7 +26,7 @@
  * [S2] at, any, count | load of count | acquire | S1 | the same | the same
  * [S3] put, take | store of a slot | release | S4 | the entry | a reader with an older count sees an entry before its value
  * [S4] at, any | load of a slot | acquire | S3 | the same | the same
- * [S5] let go | add to kept | acq_rel | S5 | the end of all use of the shelf by others who let go | it is freed under one of them
+ * [S5] let go | add to kept | acq_rel | S5 | the end of all use of the shelf by other threads that let go | it is freed under one of them
  *
  * Tested by tests/unit/registry/pick_test.c, tests/explore/registry_test.c (planted: registry_picks_beyond,
  * registry_leaves_a_hole).
@@ -36,9 +35,9 @@
 #include "base/plant.h"
 #include "registry/internal.h"
 
-/* ---- Where a slot is ------------------------------------------------------------------------------------ */
+/* ---- The place of a slot ----------------------------------------------------------------------------------- */
 
-/* Of an index that is not near. */
+/* The chunk of an index that is not in `near`. */
 static unsigned chunk_of(size_t index)
 {
     return (unsigned)(63 - __builtin_clzll((unsigned long long)index)) - 2;
@@ -163,7 +162,7 @@ void ceni_shelf_put_locked(ceni_shelf *shelf, cen_entry *entry, ceni_supply *sup
     reach(shelf, count, supply);
     entry->shelf = shelf;
     entry->index = count;
-    ceni_add_relaxed(&shelf->kept, 1);              /* a number, by one who has the lock; carries nothing */
+    ceni_add_relaxed(&shelf->kept, 1);              /* a number, written under the lock; carries nothing */
     ceni_store_release(place(shelf, count), entry); /* [S3] */
     ceni_chain_append_locked(&shelf->entries, &entry->in_shelf);
     ceni_store_release(&shelf->count, count + 1); /* [S1] */
@@ -199,7 +198,7 @@ cen_entry *ceni_shelf_any(ceni_shelf *shelf, uint64_t random)
 {
     size_t count = ceni_load_acquire(&shelf->count); /* [S2] */
     if (count == 0) return NULL;
-    /* The upper half of a product: even to one part in 2^32 divided by the count, and no division. */
+    /* The upper half of a product: uniform to one part in 2^32 divided by the count, without a division. */
     size_t index = (size_t)(((random >> 32) * (uint64_t)count) >> 32);
     return ceni_load_acquire(place(shelf, index)); /* [S4] */
 }

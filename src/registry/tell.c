@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Telling listeners what has changed, in exactly the order of the changes.
+ * Calls listeners for the changes, in exactly the order of the changes.
  *
- *     change, under the lock ──▶ queue of tales ──▶ whoever finds nobody telling, tells, with no lock held
+ *     change, under the lock ──▶ queue of tales ──▶ the teller calls the listeners, with no lock held
  *
- * The naive way, to tell after the lock was dropped, tells two changes by two threads in
- * either order. So a change is queued under the lock that it was made under, and one thread
- * at a time takes from the queue, until it is empty. Whoever changes something meanwhile
- * leaves its tale to that thread, a listener that changes the registry included: its own thread is the one that tells.
+ * The naive way, to call listeners after the lock was dropped, reports two changes by two threads in either order. So a
+ * change is queued, as a *tale*, under the lock under which it was made. One thread at a time, the *teller*, takes
+ * tales from the queue until it is empty. A thread that changes something meanwhile leaves its tale to the teller. So
+ * does a listener that changes the registry: its own thread is the teller.
  *
- * Who listens to a tale is decided when it is told, and needs no numbers: a
- * listening is put into the same queue, with a copy of what was there when it came, and joins
- * the others when its turn comes. What was changed before was told before; what comes after is told to it, too.
+ * Which listeners get a tale is decided when it is taken, and needs no numbers. A new listening is put into the same
+ * queue, with a copy of the entries at that moment, and joins the others when its turn comes. Changes before it were
+ * taken before, and changes after it are reported to it, too.
  *
  * Invariants
- *  T1 The queue is empty, or `telling`; it is set and cleared under the lock, and cleared only with an empty queue.
- *  T2 What a tale is part of stays in memory until it was told: an entry is let go of by the tale that it went, which
- *     is its last, so all that was copied or queued before can name it.
- *  T3 Without a listening and with nobody telling, nothing is queued: who changes something lets go of it itself.
- *  T4 `told` is the listening that is being told, while the lock is dropped; `next` the one that comes after. Who
- *     ends a listening moves `next` on, and waits until it is not `told`, or, if it is itself within, leaves it to the
- *     teller to free.
+ *  T1 The queue is empty, or `telling` is set. It is set and cleared under the lock, and cleared only with an empty
+ *     queue.
+ *  T2 The object that has a tale stays in memory until listeners were called for it. An entry is released by the tale
+ *     of its removal, which is its last. So everything that was copied or queued before may refer to the entry.
+ *  T3 With no listening and no teller, nothing is queued: the changing thread releases the object itself.
+ *  T4 `told` is the listening whose listener is being called, while the lock is dropped; `next` is the one after it. A
+ *     thread that ends a listening moves `next` on and waits until `told` is another. A listener that ends its own
+ *     listening leaves it to the teller to free.
  *
  * All words are under the lock, except `turns`, a futex that is changed under it.
  *
@@ -85,7 +86,7 @@ void ceni_tales_add(ceni_tales *tales, ceni_tale *tale)
     tales->last = tale;
 }
 
-/* ---- Telling ------------------------------------------------------------------------------------------------ */
+/* ---- The teller --------------------------------------------------------------------------------------------- */
 
 static void free_seen(cen_listening *listening)
 {
@@ -103,11 +104,11 @@ static void free_listening(cen_listening *listening)
 
 static void wake_locked(cen_registry *registry)
 {
-    ceni_add_relaxed(&registry->turns, 1); /* the futex's; what it tells of is under the lock; carries nothing */
+    ceni_add_relaxed(&registry->turns, 1); /* a futex; its meaning is under the lock; carries nothing */
     ceni_futex_wake(&registry->turns, UINT32_MAX);
 }
 
-/* Calls it, with the lock dropped meanwhile; false: it has ended, and is not to be touched. T4 */
+/* Call its listener, with the lock dropped meanwhile. False: the listening has ended and must not be touched (T4). */
 static bool call_locked(cen_registry *registry, cen_listening *listening, const cen_registered *change)
 {
     registry->told = listening;
@@ -155,8 +156,8 @@ static cen_listening *after(cen_registry *registry, const ceni_list *link)
     return link->next == &registry->listenings ? NULL : CENI_LIST_ENTRY(link->next, cen_listening, link);
 }
 
-/* Whether it hears of the next change that there is to tell, too. What is there stays until it was told (T2), and nobody else
- * takes it: so that cannot change but by the listening's end. */
+/* Whether the next tale is for this listening, too. That tale stays until it was taken (T2), and only this thread takes
+ * it, so only the listening's end can change the result. */
 static bool hears_next_locked(const cen_registry *registry, const cen_listening *listening)
 {
     const ceni_tale *next = registry->first;
@@ -176,10 +177,10 @@ static void tell_all_locked(cen_registry *registry, const ceni_tale *tale)
     }
 }
 
-/* What was there when it came; then it is one of the others. */
+/* Report the entries that existed when the listening was made. From then on it is one of the others. */
 static void begin_locked(cen_registry *registry, cen_listening *listening)
 {
-    if (listening->ended) { /* before it had begun */
+    if (listening->ended) { /* before its turn came */
         ceni_registry_unlock(registry);
         free_listening(listening);
         ceni_registry_lock(registry);
@@ -203,7 +204,7 @@ static void begin_locked(cen_registry *registry, cen_listening *listening)
     ceni_registry_lock(registry);
 }
 
-/* The lock is held at both ends, and the thread is the one that tells. */
+/* Called by the teller. The lock is held before and afterwards. */
 static void tell_queue_locked(cen_registry *registry)
 {
     for (ceni_tale *tale; (tale = take_locked(registry)) != NULL;) {
@@ -265,7 +266,7 @@ static bool see(void *argument, ceni_shelf *shelf)
     return true;
 }
 
-/* How many there are to see, and of which shelf; NULL: of all. */
+/* The number of entries to copy, and their shelf; NULL: all shelves. */
 static size_t count_locked(cen_registry *registry, const cen_listening *listening, ceni_shelf **shelf)
 {
     *shelf = listening->to_all ? NULL : ceni_keys_find(registry, listening->key, listening->hash);
@@ -273,7 +274,7 @@ static size_t count_locked(cen_registry *registry, const cen_listening *listenin
     return *shelf ? ceni_shelf_count(*shelf) : 0;
 }
 
-/* Copies what is there, with the lock held when it returns OK: nothing has changed since. */
+/* Copy the present entries. OK: the lock is held, and nothing has changed since the copy. */
 static cen_status see_and_lock(cen_registry *registry, cen_listening *listening)
 {
     for (;;) {
@@ -306,7 +307,7 @@ static cen_status begin(cen_registry *registry, cen_listening *listening, cen_li
     if (registry->closed) {
         status = CEN_CLOSED;
     } else {
-        *out = listening; /* the listener may want it at once */
+        *out = listening; /* the listener may need it at once */
         queue_locked(registry, &listening->begins);
         registry->stats.listeners++;
     }
@@ -322,15 +323,16 @@ cen_status cen_registry_listen(cen_registry *registry, const cen_key *key, cen_r
                               !registry   ? "registry is NULL"
                               : !listener ? "listener is NULL"
                               : !out      ? "out is NULL"
-                                          : "key is no key");
+                                          : "key is not valid");
     if (!ceni_fork_is(registry->epoch))
-        return ceni_error_set(error, CEN_FORKED, 0, "cen_registry_listen: the registry is one of before a fork");
+        return ceni_error_set(error, CEN_FORKED, 0, "cen_registry_listen: the registry belongs to the parent process");
     cen_listening *listening = make_listening(registry, key, listener, argument);
-    if (!listening) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_registry_listen: there is no memory for it");
+    if (!listening) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_registry_listen: out of memory");
     cen_status status = begin(registry, listening, out);
     if (status == CEN_OK) return CEN_OK;
     free_listening(listening);
-    return ceni_error_set(error, status, 0, "cen_registry_listen: \"%s\": %s", registry->name, cen_status_text(status));
+    return ceni_error_set(error, status, 0, "registry \"%s\": cannot listen: %s", registry->name,
+                          cen_status_text(status));
 }
 
 cen_status ceni_listen_first(cen_registry *registry, cen_registry_listener listener, void *argument)
@@ -351,7 +353,7 @@ void ceni_listen_undo(cen_registry *registry)
     }
 }
 
-/* Until it is not being told. The lock is held at both ends. */
+/* Wait until its listener is not being called. The lock is held before and afterwards. */
 static void await_locked(cen_registry *registry, const cen_listening *listening)
 {
     while (registry->told == listening) {
@@ -363,7 +365,7 @@ static void await_locked(cen_registry *registry, const cen_listening *listening)
     }
 }
 
-/* Nobody tells it anything from here on. Whether the calling thread is within its listener. */
+/* From here on its listener is not called. True: the calling thread is in that listener. */
 static bool end_locked(cen_registry *registry, cen_listening *listening)
 {
     if (registry->next == listening) registry->next = after(registry, &listening->link); /* T4 */
@@ -379,7 +381,8 @@ cen_status cen_registry_unlisten(cen_listening *listening)
     cen_registry *registry = listening->registry;
     if (!ceni_fork_is(registry->epoch)) return CEN_FORKED;
     ceni_registry_lock(registry);
-    /* One who waits in a section waits, by way of the listener, for who waits for the section. */
+    /* A wait in a read section may be a deadlock: the listener may wait for a thread that waits for the section to
+     * end. */
     if (ceni_read_is_open() && !ceni_tell_is_inside_locked(registry)) {
         ceni_registry_unlock(registry);
         return CEN_MISUSE;
@@ -388,12 +391,13 @@ cen_status cen_registry_unlisten(cen_listening *listening)
     listening->ended_inside = inside;
     if (!inside && !ceni_planted(registry_unlisten_does_not_wait)) await_locked(registry, listening);
     ceni_registry_unlock(registry);
-    /* Otherwise the teller does so: after the call, or when its turn would have come. */
+    /* Otherwise the teller frees it: after the call, or when its turn in the queue comes. */
     if (has_begun && !inside) free_listening(listening);
     return CEN_OK;
 }
 
-/* ---- The end ------------------------------------------------------------------------------------------------------ */
+/* ---- The end
+ * ------------------------------------------------------------------------------------------------------ */
 
 void ceni_tell_end(cen_registry *registry)
 {

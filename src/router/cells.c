@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cells: where the stripes of members are.
+ * Cells: the memory of members' stripes.
  *
- * What a pick touches of a member is one stripe of 32 bytes. If each member had its
- * stripes beside the rest of it, ten thousand members would lie on thousands of pages, and
- * of each line that a thread fetches half and more would be others'. So members live in blocks of 64:
+ * A pick touches one stripe of 32 bytes of a member. If each member had its stripes beside the rest of its data, ten
+ * thousand members would be on thousands of pages, and half or more of each fetched cache line would belong to other
+ * threads. So members live in blocks of 64:
  *
  *     first stripes     of member 0, 1, 2 ... 63       2048 bytes: handles; counts of those with a limit; and a gap
  *     thread A's        of member 0, 1, 2 ... 63       2048 bytes: written by A; and a gap
  *     thread B's        of member 0, 1, 2 ... 63       2048 bytes: written by B; and a gap
  *
- * A processor that sees a thread go from line to line fetches some more ahead. Without the gap those behind the last are
- * another thread's, which that has to fetch back: whoever goes round among ten thousand members lost half as much again by it.
+ * A processor that sees a thread go from line to line prefetches some lines ahead. Without the gap, the lines behind
+ * the last one are another thread's, and that thread must fetch them back: a round robin over ten thousand members took
+ * half as long again without it.
  *
- * Two stripes share a line only if they are the same thread's; a stripe is found from its
- * member's handle by adding the thread's offset, the same for all members of all routers.
+ * Two stripes share a line only if they belong to the same thread. A stripe is found by adding the thread's offset to
+ * its member's handle. The offset is the same for all members of all routers.
  *
- * A place is taken when a member is added, and given back by `release` in ends.c together with the rest of its
- * memory: its last use has ended, and a grace period has passed since (I4, I5). So nobody who knew the old member
- * touches the place when the next one has it, and a handle that was kept too long is as wrong as one to freed memory.
- * Places that are free are zero: there is no door in them, and whoever comes too late falls over at once. A block goes
- * when all its places are free.
+ * A place is taken when a member is added. `release` in ends.c gives it back together with the rest of the member's
+ * memory: its last use has ended, and a grace period has passed since (I4, I5). So no thread that knew the old member
+ * touches the place when the next member has it, and a handle that was kept too long is as wrong as one to freed
+ * memory. A free place is zero and has no door, so a late access faults at once. A block is freed when all its places
+ * are free.
  *
  * The price: a router with few members has a whole block, 13 KB with two processors, 43 KB with eight and more.
  */
@@ -72,7 +73,7 @@ ceni_block *ceni_cells_give_locked(cen_router *router, ceni_block *block, cen_me
     unsigned place = (unsigned)((cen_stripe_ *)(void *)cell - block->stripes);
     for (uint32_t i = 0; i <= router->stripes; i++) {
         cen_stripe_ *stripe = cen_stripe_of_(cell, i * CEN_STRIPES_APART_);
-        ceni_store_relaxed(&stripe->word, UINT64_C(0)); /* who has the place next comes by the lock; carries nothing */
+        ceni_store_relaxed(&stripe->word, UINT64_C(0)); /* ordered for the next member by the lock; carries nothing */
         ceni_store_relaxed(&stripe->others, 0u);        /* the same; carries nothing */
         ceni_setting_put(&stripe->life, 0u);
         stripe->value = NULL;

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Consistent hash: a key has its member, and keeps it while others come and go.
+ * Consistent hash: a key has a member, and keeps it while other members come and go.
  *
- * Each member has POINTS points on a circle, at places made of its name. A key has a place, too. It goes round from
- * there, and at each point a coin is tossed, which falls for one point in ODDS: the first that it falls for has the
- * key. The coin is made of the key and the point, so it falls the same each time. After a whole round the key's part of it
- * changes, and with it all coins.
+ * Each member has POINTS points on a circle, at places that are computed from its name. A key has a place, too. The
+ * pick walks the circle from there. At each point it tosses a coin, made of the key and the point, which accepts one
+ * point in ODDS. The first accepted point's member has the key. The coin gives the same result each time. After a whole
+ * round the key's part of the coin changes, and with it all coins.
  *
- * When a member leaves only its own keys move, and when one joins only the keys that become its own: at any other point their
- * coins fall as before, and a point that a key's coin does not fall for is as good as not there.
+ * When a member leaves, only its own keys move. When one joins, only the keys that become its own move. At any other
+ * point a key's coin gives the result that it gave before, and a point that does not accept the key might as well not
+ * exist.
  *
- * The naive circle gives a key to the first point that follows. A member has then what lies before its points, and of a hundred
- * members one has twice its share, unless each has hundreds of points. Here a point has a little of each of the ODDS stretches
- * before it, on the average: they even out. The largest of hundreds has a tenth more than its share and the smallest
- * a tenth less. To probe the circle at many places for each key evens out as well, but each place is somewhere else in memory;
- * this looks at one place and goes on from there.
+ * The naive circle gives a key to the first point that follows. A member's share is then what lies before its points,
+ * and of a hundred members one has twice its share, unless each has hundreds of points. Here a point has a little of
+ * each of the ODDS stretches before it, on average, and these even out. The largest of hundreds of members has a tenth
+ * more than its share and the smallest a tenth less. Probing the circle at many places for each key evens out as well,
+ * but each place is elsewhere in memory. This looks at one place and goes on from there.
  *
- * The places depend on names alone, so processes that know the same members agree. Two members of
- * one name have the same places, and the first of them in the set has the keys of both.
+ * The places depend on names alone, so processes that know the same members agree. Two members of one name have the
+ * same places, and the first of them in the set has the keys of both.
  *
  *     table:  places, sorted      members' indexes      marks      where each slice of the circle begins
  *
- * A point's mark, made of its place, is what it brings to the coin. Sixteen bits suffice, and sixteen coins are
- * tossed at a time; 64 points, which is what a key passes on the average, are two lines of memory. A slice
- * has a point or two: whoever looks for the place that follows begins with its slice and has it at once.
+ * A point's mark, computed from its place, is its part of the coin. Sixteen bits suffice, and sixteen coins are tossed
+ * at a time. 64 points, which a key passes on average, are two cache lines. A slice has one point or two, so the search
+ * for the place that follows begins with its slice and ends at once.
  */
 #include <string.h>
 
@@ -33,11 +34,11 @@
 enum {
     POINTS = 8,
     ODDS = 64,
-    COINS = 16, /* that are tossed at a time */
+    COINS = 16, /* tossed at a time */
     LANES = 8,
     LINES = 3,
-    LINE = 64, /* of marks, and the bytes of each: most keys find their member there */
-    AHEAD = 8, /* places that are looked at before it is asked whether they were enough */
+    LINE = 64, /* lines of marks, and the bytes of each: most keys find their member there */
+    AHEAD = 8, /* places that are compared before the check whether they were enough */
     BYTE_VALUES = 256,
 };
 _Static_assert(2 * POINTS >= COINS, "of two members no point is tossed for twice at a time");
@@ -54,24 +55,24 @@ typedef uint64_t halves __attribute__((vector_size(LANES * sizeof(uint16_t))));
 
 /* ---- The table -------------------------------------------------------------------------- */
 
-/* What is where. Points are sorted in the room of the first two, and in that of the last two. */
+/* The parts of the table. Points are sorted in the memory of the first two arrays and in that of the last two. */
 typedef struct circle {
     uint32_t all;   /* points */
-    uint32_t shift; /* a place shifted right by so much is its slice */
+    uint32_t shift; /* a place shifted right by this is its slice */
     uint32_t slice_count;
-    uint32_t *places;  /* and AHEAD more, that are behind all others */
+    uint32_t *places;  /* and AHEAD more, behind all others */
     uint32_t *indexes; /* of members, in the set */
     uint16_t *marks;   /* and COINS more: the first ones again */
     uint32_t *slices;
 } circle;
 
-/* A slice has one point or two, on the average; there are at least eight points. */
+/* A slice has one point or two on average; there are at least eight points. */
 static inline uint32_t slice_bits(uint32_t all)
 {
     return 31 - (uint32_t)__builtin_clz(all - 1);
 }
 
-/* There are fewer slices than points, so the second half has room for them and for the marks and those that are there again. */
+/* There are fewer slices than points, so the second half has room for the slices, the marks and the repeated marks. */
 static size_t table_size(void *state, uint32_t count)
 {
     (void)state;
@@ -91,7 +92,8 @@ static inline circle circle_of(const cen_member_set *set, const void *table)
     return c;
 }
 
-/* By place, a byte at a time; four rounds, so the result is where it began. Equal places stay in the order of indexes. */
+/* Sort by place, a byte at a time. After four rounds the result is in `points`. Equal places stay in the order of
+ * indexes. */
 static void sort(point *points, point *scratch, uint32_t count)
 {
     for (unsigned shift = 0; shift < 32; shift += 8) {
@@ -105,7 +107,7 @@ static void sort(point *points, point *scratch, uint32_t count)
     }
 }
 
-/* Spreads the bits of a key once more: program's keys may be small numbers. */
+/* Spread the bits of a key: the program's keys may be small numbers. */
 static uint64_t mix(uint64_t x)
 {
     x ^= x >> 30;
@@ -115,8 +117,8 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Members at one place stand in the order of their whole hashes: not in that of the set, which is another in another process. The
- * first of them has the keys. */
+/* Order points at one place by their members' whole hashes: the order in the set differs between processes. The first
+ * of them has the keys. */
 static void order_ties(const cen_member_set *set, point *points, uint32_t all)
 {
     for (uint32_t i = 1; i < all; i++) {
@@ -131,7 +133,7 @@ static void order_ties(const cen_member_set *set, point *points, uint32_t all)
     }
 }
 
-/* The points in the order of the circle, in the second half of the table. */
+/* Return the points in the order of the circle, in the second half of the table. */
 static point *sort_points(const cen_member_set *set, const circle *c, void *table)
 {
     point *points = (point *)(void *)c->marks, *scratch = table;
@@ -157,7 +159,7 @@ static void arrange(void *state, const cen_member_set *set, void *table)
     for (uint32_t i = 0; i < c.all; i++) c.places[i] = points[i].place;
     for (uint32_t i = 0; i < AHEAD; i++) c.places[c.all + i] = UINT32_MAX;
     for (uint32_t i = 0; i < c.all; i++) c.indexes[i] = points[i].index;
-    /* The points themselves are not needed any more. */
+    /* From here on the points themselves are not needed: the marks overwrite them. */
     for (uint32_t i = 0; i < c.all + COINS; i++) c.marks[i] = mark_of(&c, i % c.all);
     uint32_t at = 0;
     for (uint32_t slice = 0; slice < c.slice_count; slice++) {
@@ -168,8 +170,8 @@ static void arrange(void *state, const cen_member_set *set, void *table)
 
 /* ---- A pick ------------------------------------------------------------------------------- */
 
-/* Of a large circle each table is far away in memory. Coins are first tossed a point or two from here, so their marks are fetched
- * while the places are, and not only when those have said where. Lines behind the last mark do no harm. */
+/* In a large circle each array is far away in memory. Coins are first tossed a point or two from here, so the marks are
+ * prefetched while the places are read. Lines behind the last mark do no harm. */
 static inline void fetch_marks(const circle *c, uint32_t at)
 {
     uintptr_t line = (uintptr_t)(c->marks + at);
@@ -177,7 +179,7 @@ static inline void fetch_marks(const circle *c, uint32_t at)
     for (unsigned i = 0; i < LINES; i++) __builtin_prefetch((const void *)(line + i * LINE));
 }
 
-/* The point that follows a place. Counting is quicker than stopping at the right one, which nobody can foresee. */
+/* The point that follows a place. Counting is faster than a branch at the right one, which no processor can predict. */
 static inline uint32_t point_after(const circle *c, uint32_t place)
 {
     uint32_t at = c->slices[place >> c->shift], passed;
@@ -193,9 +195,9 @@ static inline uint32_t point_after(const circle *c, uint32_t place)
 
 #define ALL_LANES(x) ((lanes){x, x, x, x, x, x, x, x})
 
-/* Where the coin falls for the point. The key's word and the mark are mixed by steps that can be undone, so that over
- * all words it falls for a point as often as for another; the numbers are such that two points have the same keys no more often
- * than by chance. */
+/* Which coins accept their points. The key's word and the mark are mixed by invertible steps, so over all words each
+ * point is accepted equally often. The constants are such that two points have keys in common no more often than by
+ * chance. */
 static inline lanes coins(const uint16_t *marks, uint16_t word)
 {
     lanes x;
@@ -207,7 +209,7 @@ static inline lanes coins(const uint16_t *marks, uint16_t word)
     return (lanes)(x < ALL_LANES((UINT16_MAX + 1) / ODDS));
 }
 
-/* Sixteen coins: not 0 if one or more of the points that begin with that one have the key. */
+/* Toss sixteen coins, from this point on. Not 0: one or more of these points accept the key. */
 static inline uint64_t toss(const uint16_t *marks, uint16_t word)
 {
     static const lanes first = {1, 2, 4, 8, 16, 32, 64, 128};
@@ -215,14 +217,14 @@ static inline uint64_t toss(const uint16_t *marks, uint16_t word)
     return both[0] | both[1];
 }
 
-/* Which: a bit for each. */
+/* The points that accept, one bit for each. */
 static inline uint32_t winners(uint64_t tossed)
 {
     tossed |= tossed >> 32;
     return (uint32_t)(tossed | tossed >> 16) & 0xffff;
 }
 
-/* Not so in a set in which another was replaced by it. */
+/* False also in a set in which `avoid` replaces the members that left. */
 static bool has_others(const cen_member_set *set, const cen_member *avoid)
 {
     for (uint32_t i = 0; i < set->count; i++)
@@ -230,12 +232,12 @@ static bool has_others(const cen_member_set *set, const cen_member *avoid)
     return false;
 }
 
-/* Goes round as if what is to be avoided were not on the circle. The last coins of a round may be those of its first points again:
- * they have fallen as they did before. */
-static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
+/* Walk the circle as if the member to avoid were not on it. The last coins of a round may be those of its first points
+ * again, with the same results. */
+static cen_member *pick(void *state, const cen_member_set *set, const cen_route_hint *wish, bool used)
 {
     (void)state, (void)used;
-    enum { NEXT_ROUND = 0x9E37 }; /* odd: all words come, so each point has its turn */
+    enum { NEXT_ROUND = 0x9E37 }; /* odd: all words occur, so each point has its turn */
     if (__builtin_expect(set->count == 1, 0)) return ceni_set_at(set, 0);
     circle c = circle_of(set, set->table);
     uint64_t hash = mix(wish->key + STEP);
@@ -263,8 +265,8 @@ cen_strategy cen_strategy_consistent_hash(void)
     return (cen_strategy){.type = &type};
 }
 
-/* A hash that is the same everywhere, byte by byte: eight of them at a time, the least significant first, and the length. */
-uint64_t cen_pick_key(const void *bytes, size_t size)
+/* A hash that is the same on every machine: eight bytes at a time, the least significant first, and the length. */
+uint64_t cen_route_key(const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
     uint64_t hash = mix(size + STEP);

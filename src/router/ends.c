@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a member: noticing that its last use has ended, and letting go of
- * its memory.
+ * The end of a member: detecting the end of its last use, and freeing its memory.
  *
- * Uses are counted on stripes, so nobody sees the sum reach zero. A member whose
- * end is of interest (it drains, was removed, or its router is closed) is watched:
+ * Uses are counted on stripes, so no thread sees the sum reach zero. A member whose end matters (it drains, was
+ * removed, or its router is closed) is watched:
  *
  *     left the set ─ grace period ─► a bit in each stripe ─ the last one is zero ─► DOWN, or
- *     (no use begins any more, I2)                       ──────────► grace period ─► memory, `gone`
+ *     (no use begins, I2)                                ──────────► grace period ─► memory, `gone`
  *
- * A stripe that is zero when it gets its bit is over; any other ends by the very step that takes
- * it to zero, which sees the bit. `open` counts the stripes that are not over, and
- * one as long as the bits are not all set: the one that takes it to zero is the last (I4).
+ * A stripe that is zero when it gets its bit is over. Any other ends by the step that takes it to zero, which sees the
+ * bit. `open` counts the stripes that are not over, and one more until all bits are set. The thread that takes `open`
+ * to zero ends the member (I4).
  *
- * A member that goes down while it drains may come up with uses out: the bits are taken back.
- * Whoever has just seen one, and is about to take its share of `open`, is not waited for: the count is never set anew, so
- * that share is missing until it comes, and the next end is not before that. Only if all were taken the one that took the
- * last is about to lock, and that is waited for.
+ * A member that goes down while it drains may come up with uses out. Then the bits are cleared. A thread that has seen
+ * a bit, and has not subtracted from `open` yet, is not waited for: `open` is never reset, so its subtraction stays
+ * due, and the member's next end cannot come before it. Only if `open` has reached zero, the thread that took it there
+ * is about to lock, and that is waited for.
  *
- * The grace period comes through the bin: `left` is put in, and comes out when no
- * section is open in which the member could have been picked. If it came up and left again
- * meanwhile it is put in once more.
+ * The grace period comes through the bin: `left` is put in, and is released when no section is open in which the member
+ * could have been picked. If the member came up and left again meanwhile, `left` is put in again.
  *
  * Order table
  * [M1] watch, bits    | or  | seq_cst | O3 in route.c, sub | the stripe | (one word: each use that ends comes before the bit or sees it)
- * [M2] watch and unwatch, open | add, sub | seq_cst | M3 | the bits | two think that they are the last, or nobody does
- * [M3] a stripe, open | sub | seq_cst | M2, itself | all that was done with the member | its memory goes while another's use is not over
+ * [M2] watch and unwatch, open | add, sub | seq_cst | M3 | the bits | two threads end the member, or none does
+ * [M3] a stripe, open | sub | seq_cst | M2, itself | all that was done with the member | its memory is freed while another thread's use is not over
  */
 #include "base/alloc.h"
 #include "base/plant.h"
@@ -40,7 +38,7 @@ void ceni_member_watch_now_locked(ceni_member *member)
 {
     if (member->watch != CENI_UNWATCHED) return;
     member->watch = CENI_WATCHED_FOR_END;
-    uint32_t over = 1; /* the share of one that is not watched */
+    uint32_t over = 1; /* the one that an unwatched member has */
     if (ceni_planted(open_begins_anew)) ceni_store_relaxed(&member->open, 1u); /* a planted bug; carries nothing */
     ceni_add_seq_cst(&member->open, member->stripes);                          /* [M2] */
     for (uint32_t i = 0; i < member->stripes; i++) {
@@ -70,7 +68,7 @@ bool ceni_member_unwatch_locked(ceni_member *member)
         ceni_sub_seq_cst(&member->open, 1u);                                           /* [M2] */
         return false;
     }
-    uint32_t unseen = 0; /* stripes whose end will not see a mark */
+    uint32_t unseen = 0; /* stripes whose end will not see the bit */
     for (uint32_t i = 0; i < member->stripes; i++)
         if (CEN_IN_FLIGHT_(ceni_and_seq_cst(&ceni_member_stripe(member, i)->word, ~CEN_WATCHED_)) > 0)
             unseen++;                                        /* [M1] */
@@ -115,11 +113,11 @@ void ceni_member_look_for_end_locked(ceni_member *member)
 {
     cen_router *router = member->router;
     if (ceni_setting(&router->closed)) {
-        ceni_add_relaxed(&router->ends, 1); /* the futex's, for whoever closes; carries nothing */
+        ceni_add_relaxed(&router->ends, 1); /* a futex, for a thread that closes; carries nothing */
         ceni_futex_wake(&router->ends, UINT32_MAX);
     }
-    /* While `left` is in the bin somebody may still begin a use, and after_grace will look: it may have been watched before,
-     * by a close, or since an earlier drain. */
+    /* While `left` is in the bin a use may still begin, and after_grace will look. The member may have been watched
+     * before: by a close, or since an earlier drain. */
     bool too_early = member->leaving && !ceni_planted(end_seen_too_early);
     if (member->watch != CENI_HAS_ENDED || too_early || member->ended || member->tellers > 0) return;
     if (member->removed) {
@@ -135,11 +133,11 @@ void ceni_member_look_for_end_locked(ceni_member *member)
     } else if (ceni_member_state_now(member) == CEN_MEMBER_DRAINING) {
         ceni_member_unwatch_locked(member);
         ceni_member_enter_locked(member, CEN_MEMBER_DOWN);
-        ceni_member_report_locked(member, CEN_LEVEL_DETAIL, CEN_EVENT_MEMBER_DOWN, "has drained and is down");
+        ceni_member_report_locked(member, CEN_LEVEL_DETAIL, CEN_EVENT_MEMBER_DOWN, "is down (drained)");
     }
 }
 
-/* Nobody begins a use of it any more. */
+/* From here on no use of the member begins. */
 static void after_grace(ceni_retired *retired)
 {
     ceni_member *member = CENI_LIST_ENTRY(retired, ceni_member, left);

@@ -5,26 +5,27 @@
  *     REGISTERED ▶ added, and up        UPDATED ▶ the new one up, the old one removed
  *     UNREGISTERED ▶ removed            REGISTRY_ENDS ▶ nothing is left, and nothing will come
  *
- * Each change of a router costs the length of its set. So those that are registered in a row, as all that are there when
- * it begins, are added one by one and come up together: when the registry says that no more follows, or they are
- * as many as half of the members. One that is unregistered leaves at once: when the registry has told of that, the
- * program may be told to free its value. All leave together when the following ends.
+ * A change of a router costs the length of its set. So entries that are registered in a row, such as all that exist
+ * when the following begins, are added one by one and come up together: when the registry reports that no more follow,
+ * or when they are as many as half of the members. An unregistered entry leaves at once, because the program may free
+ * its value once the registry has reported it. When the following ends all leave together.
  *
  * Invariants
- *  F1 The table of members, by the entry's number, is the listener's: a registry tells one change at a
- *     time. Who ends the following has made the registry stop telling before touching it.
- *  F2 A following is in its router's list until one takes it out, under the router's lock: unfollow, or the router's
- *     free. That one ends it.
- *  F3 `listening` is there, unless `over`: the registry has told its end, and took the listening with it.
- *  F4 Whoever is in `joining` is a member, and not up. It is empty after a change of another kind than REGISTERED, and after one
- *     that says that no more follows. If the following ends before that, they were never up.
+ *  F1 The table of members, by the entry's number, belongs to the listener: a registry reports one change at a time. A
+ *     thread that ends the following first makes the registry stop reporting.
+ *  F2 A following is in its router's list until unfollow or the router's free takes it out, under the router's lock.
+ *     The one that does ends the following.
+ *  F3 `listening` exists unless `over` is set: then the registry has reported its end and has freed the listening.
+ *  F4 An entry in `joining` is a member that is not up. `joining` is empty after a change of a kind other than
+ *     REGISTERED, and after one that says that no more follow. If the following ends before that, these members were
+ *     never up.
  *
- * A registry that is freed removes its entries first, so nothing is left in the table when it tells its end.
+ * A registry that is freed removes its entries first, so the table is empty when it reports its end.
  *
  * Order table
  * tag  site       | operation     | order   | pairs with | carries          | breaks if weakened
  * [F1] hear, end of registry | store of over | release | [F2] | the listener's last touch of the following | it is freed under the listener
- * [F2] end        | load of over  | acquire | [F1]       | the same         | a listening that is gone is ended
+ * [F2] end        | load of over  | acquire | [F1]       | the same         | a listening that was freed is ended
  *
  * Tested by tests/unit/router/follow_test.c (planted: follow_keeps_the_dead, follow_forgets_who_waits).
  */
@@ -41,10 +42,10 @@ typedef struct followed {
     ceni_table_node node;
     uint64_t number;
     cen_member *member;
-    bool is_up; /* `joined` was told */
+    bool is_up; /* `joined` was called */
 } followed;
 
-/* One that is to join with others; the change stays as long as its entry, and that it goes is told later. */
+/* An entry that joins together with others. `change` is valid while the entry is, and its removal is reported later. */
 typedef struct joining {
     followed *one;
     cen_registered change;
@@ -54,11 +55,11 @@ struct cen_following {
     /* fixed */
     cen_router *router;
     cen_follow_options options;
-    cen_member_options member; /* of every one */
+    cen_member_options member; /* of every member */
     cen_listening *listening;
     /* under the router's lock */
     ceni_list link;
-    /* the listener's, F1 */
+    /* only the listener, F1 */
     ceni_table members;
     joining *joining; /* F4 */
     size_t joining_count, joining_room;
@@ -91,7 +92,7 @@ static uint32_t count_of(const cen_following *self)
     return ceni_load_relaxed(&((cen_following *)(uintptr_t)self)->count); /* a number by itself; carries nothing */
 }
 
-/* A member for the entry, that is not up. */
+/* Make a member for the entry. It is not up yet. */
 static cen_status make_member(cen_following *self, const cen_registered *change, cen_member **out, cen_error *why)
 {
     cen_member_options options = self->member;
@@ -106,7 +107,7 @@ static void refuse(cen_following *self, const cen_registered *change, const cen_
     if (self->options.refused) self->options.refused(self->options.argument, change, why);
 }
 
-/* One that has never been up leaves nothing that it had joined. */
+/* Remove a member. `left` is called only if it had been up. */
 static void leave(cen_following *self, cen_member *member, bool was_up)
 {
     void *value = cen_member_value(member);
@@ -120,11 +121,11 @@ static void tell_joined(cen_following *self, const cen_member *member)
     if (self->options.joined) self->options.joined(self->options.argument, cen_member_value(member));
 }
 
-/* It was never picked, so that it is gone need not be told; but it would be. */
+/* Remove a member that could not come up. It was never picked, so `gone` must not be called. */
 static void unmake_member(cen_following *self, const cen_registered *change, cen_member *member, cen_status status)
 {
     cen_error why;
-    ceni_error_set(&why, status, 0, "a member of router %s could not come up: %s", self->router->name,
+    ceni_error_set(&why, status, 0, "router \"%s\": a member cannot come up: %s", self->router->name,
                    cen_status_text(status));
     ceni_router_lock(self->router);
     ceni_member_of(member)->gone = NULL;
@@ -140,7 +141,7 @@ static void forget(cen_following *self, followed *one)
     ceni_free(self->router->allocator, one, sizeof *one, _Alignof(followed));
 }
 
-/* ---- Those that join ----------------------------------------------------------------------- */
+/* ---- Joining ------------------------------------------------------------------------------- */
 
 static void has_joined(cen_following *self, followed *one)
 {
@@ -150,7 +151,7 @@ static void has_joined(cen_following *self, followed *one)
 
 static void bring_up(cen_following *self, followed *one, const cen_registered *change)
 {
-    cen_status status = cen_member_up(one->member);
+    cen_status status = cen_member_up(one->member, NULL);
     if (status == CEN_OK) {
         has_joined(self, one);
         return;
@@ -160,7 +161,7 @@ static void bring_up(cen_following *self, followed *one, const cen_registered *c
     unmake_member(self, change, member, status);
 }
 
-/* All that are to join do so in one change; if that cannot be, one by one. F4 */
+/* Bring up all members of `joining` in one change, or, if that fails, one by one (F4). */
 static void bring_all_up(cen_following *self)
 {
     joining *all = self->joining;
@@ -170,7 +171,7 @@ static void bring_all_up(cen_following *self)
         count > 1 ? ceni_alloc(self->router->allocator, count * sizeof *members, _Alignof(cen_member *)) : NULL;
     if (members) {
         for (size_t i = 0; i < count; i++) members[i] = all[i].one->member;
-        cen_members_up(members, count, &done);
+        cen_members_up(members, count, &done, NULL);
         ceni_free(self->router->allocator, members, count * sizeof *members, _Alignof(cen_member *));
     }
     for (size_t i = 0; i < done; i++) has_joined(self, all[i].one);
@@ -184,7 +185,7 @@ static void free_joining(cen_following *self)
     self->joining_room = self->joining_count = 0;
 }
 
-/* Room for one more that is to join with others; false: there is no memory. */
+/* Make room for one more in `joining`. False: out of memory. */
 static bool has_room_to_join(cen_following *self)
 {
     if (self->joining_count < self->joining_room) return true;
@@ -198,15 +199,15 @@ static bool has_room_to_join(cen_following *self)
     return true;
 }
 
-/* A change costs the length of the set: if as many join by one as were there before, or more, they cost no more than
- * that each. Who comes in an endless row is not kept waiting for its end. */
+/* A change costs the length of the set. If at least as many members join at a time as half of those there, the cost for
+ * each stays bounded. And an endless row does not keep its members waiting for its end. */
 static bool are_enough(const cen_following *self)
 {
     enum { FEW = 64 };
     return self->joining_count >= FEW && self->joining_count >= count_of(self) / 2;
 }
 
-/* Whoever comes alone needs no list. */
+/* Bring a member up. One that comes alone needs no list. */
 static void put_up(cen_following *self, followed *one, const cen_registered *change)
 {
     bool alone = self->joining_count == 0 && !change->more;
@@ -224,7 +225,7 @@ static void join(cen_following *self, const cen_registered *change)
     cen_error why;
     followed *one = ceni_alloc(self->router->allocator, sizeof *one, _Alignof(followed));
     if (!one) {
-        ceni_error_set(&why, CEN_NO_MEMORY, 0, "there is no memory for a member of router %s", self->router->name);
+        ceni_error_set(&why, CEN_NO_MEMORY, 0, "router \"%s\": out of memory for a member", self->router->name);
         refuse(self, change, &why);
         return;
     }
@@ -239,7 +240,7 @@ static void join(cen_following *self, const cen_registered *change)
     put_up(self, one, change);
 }
 
-/* ---- Those that are replaced, or go ---------------------------------------------------------- */
+/* ---- Replacing and leaving ------------------------------------------------------------------- */
 
 /* The new one is up before the old one goes, so that the set is not empty in between. */
 static void replace(cen_following *self, const cen_registered *change)
@@ -255,7 +256,7 @@ static void replace(cen_following *self, const cen_registered *change)
         refuse(self, change, &why);
         return;
     }
-    cen_status status = cen_member_up(fresh);
+    cen_status status = cen_member_up(fresh, NULL);
     if (status != CEN_OK) {
         unmake_member(self, change, fresh, status);
         return;
@@ -295,7 +296,7 @@ static void hear(void *argument, const cen_registered *change)
 {
     cen_following *self = argument;
     followed *one;
-    /* only a thread that finds itself there is concerned; carries nothing */
+    /* only a thread that finds its own number matters; carries nothing */
     ceni_store_relaxed(&self->caller, ceni_thread_id());
     if (change->change != CEN_REGISTERED) bring_all_up(self);
     switch (change->change) {
@@ -317,7 +318,7 @@ static void hear(void *argument, const cen_registered *change)
 
 /* ---- Beginning and end --------------------------------------------------------------------- */
 
-/* Copies the caller's options, or leaves the defaults where there are none. */
+/* Copy the caller's options, with defaults where none are given. */
 static cen_status read_options(const cen_follow_options *given, cen_follow_options *o, cen_member_options *member,
                                cen_error *error)
 {
@@ -334,7 +335,7 @@ static cen_status check(const cen_router *router, cen_following *const *out, cen
     if (!router || !out)
         return ceni_error_set(error, CEN_INVALID, 0, "cen_router_follow: %s is NULL", !router ? "router" : "out");
     if (!ceni_fork_is(router->epoch))
-        return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
+        return ceni_error_set(error, CEN_FORKED, 0, "router \"%s\": it belongs to the parent process", router->name);
     return CEN_OK;
 }
 
@@ -345,7 +346,7 @@ static void release(cen_following *self)
     ceni_free(self->router->allocator, self, sizeof *self, _Alignof(cen_following));
 }
 
-/* Whoever has taken it out of the router's list. F2 */
+/* Called by the thread that has taken it out of the router's list (F2). */
 static void end(cen_following *self)
 {
     if (!ceni_load_acquire(&self->over)) cen_registry_unlisten(self->listening); /* [F2] */
@@ -363,9 +364,7 @@ cen_status cen_router_follow(cen_router *router, cen_registry *registry, cen_key
     if (status != CEN_OK) return status;
     CENI_INLINE_AT_END;
     cen_following *self = ceni_alloc(router->allocator, sizeof *self, _Alignof(cen_following));
-    if (!self)
-        return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for router %s to follow a registry",
-                              router->name);
+    if (!self) return ceni_error_set(error, CEN_NO_MEMORY, 0, "router \"%s\": out of memory", router->name);
     self->router = router;
     self->options = known;
     self->member = member;

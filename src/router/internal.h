@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the router share. Nobody else includes this.
+ * Internal declarations of the router. Only the files of src/router include this.
  *
- * A member's states, and who brings them about:
+ * The states of a member, and what changes them:
  *
  *     CONNECTING --up--> UP --down--> DOWN --up--> UP
  *                        UP --drain, max uses, max age--> DRAINING --nothing in flight--> DOWN
  *                        UP --eject--> EJECTED --its time, restore--> UP
  *     any --remove--> gone: out of the list; a zombie while it has uses
  *
- * FULL is not a state of its own but what UP is called at the maximum.
+ * FULL is no state of its own. An UP member at its maximum is reported as FULL.
  *
  * Invariants
- *     I1  a member is in the published set if and only if it is UP, except that
- *         without memory a member that left may be replaced there by another
- *     I2  uses begin inside a read section, on a member of the set that was read in
- *         it: after a grace period since it left the set none begins any more
- *     I3  a use ends on the stripe where it began, so no stripe goes below zero; and none begins on a stripe that has
- *         CEN_IN_FLIGHT_MAX, so none reaches the mark (I4): who finds that it has added to so many takes its share back
- *     I4  a member whose end is of interest is watched from the first grace period
- *         after it left: a bit in each stripe's count says so. No use begins then (I2), so each stripe reaches zero
- *         once, by a step that sees the bit, or has reached it when the bit is set: `open` counts those to come,
- *         and whoever takes it to zero, and nobody else, ends the member
- *     I5  to end a use is the last touch of its member, unless it ended the member (I4), or it has a limit: then it is within
- *         a section, and a member's memory is given back after a grace period after its end
- *     I6  who waits stands in `backlog` under the lock, and `waiting` says how many;
- *         whoever makes room looks at `waiting` afterwards, and whoever joins looks
- *         for room afterwards: nobody waits while there is room (I6 is L3 of the pool)
- *     I7  the router's memory goes when no hand is on it: the program's, each
- *         member's, and that of the alarm while it is set or runs
- *     I8  what is at the router's door is 0, or a set of which no member has a limit or a target, nobody is interested in how a
- *         use ends, and this is the process that made the router: a set that has such a member, and all later ones, are not put
- *         there; the kernel makes it 0 in a child; and the word is the router's until its memory goes. So a use that began
- *         by the door, or whose stripe has a door that is open at its end, needs nothing but the stripe; that of a use
- *         with a limit, the first, has one that is never open
+ *     I1  A member is in the published set if and only if it is UP. The exception: without memory, a member that left
+ *         may be replaced there by another.
+ *     I2  A use begins inside a read section, on a member of the set that was read in that section. So after a grace
+ *         period since the member left the set no use begins.
+ *     I3  A use ends on the stripe where it began, so no stripe goes below zero. No use begins on a stripe that has
+ *         CEN_IN_FLIGHT_MAX, so none reaches the mark (I4): a thread that finds that it has added to a full stripe
+ *         takes its use back.
+ *     I4  A member whose end matters is watched from the first grace period after it left: a bit in each stripe's
+ *         count. No use begins then (I2), so each stripe reaches zero once: by a step that sees the bit, or before the
+ *         bit is set. `open` counts the stripes that have not. The thread that takes `open` to zero, and no other, ends
+ *         the member.
+ *     I5  Ending a use is the last touch of its member, unless it ended the member (I4) or the member has a limit. With
+ *         a limit the end is within a section, and a member's memory is freed after a grace period after the member's
+ *         end.
+ *     I6  A waiter is in `backlog`, under the lock, and `waiting` is their number. A thread that makes room looks at
+ *         `waiting` afterwards, and a waiter that joins looks for room afterwards. So no request waits while there is
+ *         room (I6 is L3 of the pool).
+ *     I7  The router's memory is freed when no hand is on it: the program's, one of each member, and that of the alarm
+ *         while it is set or runs.
+ *     I8  The router's door is 0 or a set. It is a set only if no member of it has a limit or a target, neither the
+ *         strategy nor an option needs to know how a use ends, and this is the process that made the router. Once a set
+ *         has a member with a limit or a target, neither that set nor a later one becomes the door. The kernel makes
+ *         the door 0 in a child. The word belongs to the router until the router's memory is freed. So a use that began
+ *         by the door, or whose stripe has an open door when it ends, needs only the stripe. A use with a limit is on
+ *         the first stripe, whose door is never open.
  */
 #ifndef CENI_ROUTER_INTERNAL_H
 #define CENI_ROUTER_INTERNAL_H
@@ -59,23 +62,23 @@ enum {
     CENI_LATENCY_ONE_IN = 16, /* of timed uses, by chance: each is a write that all threads share */
 };
 
-/* Whether a life goes on: cen_stripe_. */
+/* Whether the member is up in this life: see cen_stripe_. */
 #define CENI_IS_ALIVE(life) (((life)&1) != 0)
 
 #define CENI_USES(word) ((word) >> CEN_USES_SHIFT_)
-/* Of a count in one word, which begins anew after 2^40 uses. */
+/* The difference of two counts of uses, which wrap around after 2^40. */
 #define CENI_USES_SINCE(uses, base) (((uses) - (base)) & CENI_USES(UINT64_MAX))
 _Static_assert(CEN_IS_MOST_, "the bit below the mark says that there are too many");
 _Static_assert(CENI_CACHE_LINE % sizeof(cen_stripe_) == 0 && CEN_STRIPES_APART_ % CENI_CACHE_LINE == 0,
                "no line is shared between threads");
 
-/* A timer in the router's wheel, and whose it is. */
+/* A timer in the router's wheel, and what it is for. */
 typedef struct ceni_clocked {
     ceni_wheel_timer timer;
     enum { CENI_CLOCK_WAITER, CENI_CLOCK_AGE, CENI_CLOCK_EJECTION } kind;
 } ceni_clocked;
 
-/* What is published, and what goes with it. */
+/* A published set, with what is needed to free it. */
 typedef struct ceni_set {
     ceni_retired retired;
     const cen_allocator *allocator;
@@ -90,17 +93,17 @@ struct cen_member {
     cen_stripe_ first;
 };
 
-/* All of a member that picks do not touch. */
+/* The part of a member that picks do not touch. */
 typedef struct ceni_member {
     _Alignas(CENI_CACHE_LINE) _Atomic uint64_t
-        shut; /* first; always 0: the door of its first stripe, by which it is found */
+        shut; /* first; always 0: the door of its first stripe, by which the member is found */
 
     /* fixed when it is added */
     cen_router *router;
     cen_member *cell; /* its handle */
     ceni_block *block;
     void (*gone)(void *value);
-    uint32_t stripes;      /* that are counted on: 1 if it has a limit */
+    uint32_t stripes;      /* on which its uses are counted: 1 if it has a limit */
     uint32_t first_offset; /* of these: 0 if it has a limit */
     uint32_t weight;
     bool limited; /* by max or max_uses */
@@ -114,13 +117,13 @@ typedef struct ceni_member {
     size_t bytes;
     char name[CENI_MEMBER_NAME];
 
-    /* any thread reads; written under the router's lock; `life` stands in each stripe, too */
+    /* any thread reads; written under the router's lock; `life` is in each stripe, too */
     _Atomic uint32_t state;
     _Atomic uint32_t life;
     _Atomic uint64_t base; /* uses when it came up last */
 
     /* any thread */
-    _Atomic uint32_t open; /* stripes that are to reach zero, and 1 while it is not watched (I4) */
+    _Atomic uint32_t open; /* stripes that have not reached zero, plus 1 while it is not watched (I4) */
     _Atomic uint64_t failed;
     _Atomic int64_t latency; /* moving average or last */
 
@@ -129,14 +132,14 @@ typedef struct ceni_member {
     uint32_t index;                                                          /* in the set that was published last */
     enum { CENI_UNWATCHED = 0, CENI_WATCHED_FOR_END, CENI_HAS_ENDED } watch; /* I4; of its uses */
     bool removed;
-    bool ended;          /* removed, and its last use has ended: it is in the bin for good */
-    uint32_t tellers;    /* who is just telling the program about it */
+    bool ended;          /* removed, and its last use has ended: it is in the bin to be freed */
+    uint32_t tellers;    /* threads that are calling the listener about it */
     bool leaving;        /* `left` is in the bin */
-    uint64_t left_count; /* how often it left the set ... */
-    uint64_t left_seen;  /* ... when `left` was put in */
+    uint64_t left_count; /* the times that it left the set ... */
+    uint64_t left_seen;  /* ... by when `left` was put into the bin */
     int64_t since;
-    uint32_t told;              /* the state that the program was told of last */
-    uint32_t downs, told_downs; /* how often it was DOWN, and how often when that was told */
+    uint32_t told;              /* the state that the listener got last */
+    uint32_t downs, told_downs; /* how often it was DOWN, and how often at the listener's last call */
     cen_error cause;            /* of the last down; its status is OK: none */
     ceni_list link;             /* in router->members, or zombies */
     ceni_list events;
@@ -150,18 +153,18 @@ static inline ceni_member *ceni_member_of(const cen_member *cell)
     return (ceni_member *)(uintptr_t)CENI_LIST_ENTRY(cell->first.door, const ceni_member, shut);
 }
 
-/* One of those that the member is counted on. */
+/* One of the stripes on which the member is counted. */
 static inline cen_stripe_ *ceni_member_stripe(const ceni_member *member, uint32_t index)
 {
     return cen_stripe_of_(member->cell, member->first_offset + index * CEN_STRIPES_APART_);
 }
 
-/* One who waits: in cen_route_op.place_. */
+/* A waiter: in cen_route_op.place_. */
 typedef struct ceni_route_place {
-    ceni_list link; /* in backlog; to itself: it does not wait */
+    ceni_list link; /* in backlog; linked to itself: it does not wait */
     ceni_clocked clocked;
     int64_t begun;
-    ceni_list ready; /* served, and to be told when the lock is dropped */
+    ceni_list ready; /* in a list of waits that have ended; completed when the lock is dropped */
 } ceni_route_place;
 _Static_assert(sizeof(ceni_route_place) <= sizeof(((cen_route_op *)0)->place_),
                "it has its place in what the program owns");
@@ -171,10 +174,10 @@ struct cen_router {
 
     /* read by every pick; written under the lock, seldom */
     _Atomic(const cen_member_set *) set; /* never NULL */
-    _Atomic uint32_t waiting;            /* how many stand in the backlog */
+    _Atomic uint32_t waiting;            /* the waiters in the backlog */
     _Atomic uint32_t closed;
-    _Atomic uint32_t quick;  /* which of the inline picks; none, once there are limits */
-    _Atomic uint32_t limits; /* a member has, or had, a limit or a target: that is put before it can join a set */
+    _Atomic uint32_t quick;  /* which inline pick; none, once there are limits */
+    _Atomic uint32_t limits; /* a member has, or had, a limit or a target; set before it can join a set */
 
     /* read by every pick, fixed when it is made */
     const cen_strategy_type *type;
@@ -182,7 +185,7 @@ struct cen_router {
     uint64_t number;
     uint64_t epoch; /* of the process */
     bool clocked;   /* routes are timed */
-    bool judged;    /* and their end is of interest to somebody */
+    bool judged;    /* the strategy, or timing, needs to know how uses end */
     bool loaded;    /* the strategy asks for loads */
 
     /* fixed when it is made */
@@ -208,21 +211,21 @@ struct cen_router {
     ceni_list members, zombies;
     uint32_t member_count, zombie_count;
     uint32_t in_set;          /* members that are in the set */
-    _Atomic uint32_t patched; /* some stand there twice; whoever drops the lock reads it, too, to replace the set */
-    ceni_set *spare;          /* memory for the next set, of whoever holds the lock; NULL while nobody does */
-    ceni_set *gathering;      /* the set to be, while the lock is held for several who join */
+    _Atomic uint32_t patched; /* a member is in the set twice; also read without the lock, to replace the set then */
+    ceni_set *spare;          /* memory for the next set, of the lock's holder; NULL while there is none */
+    ceni_set *gathering;      /* the next set, while several members join under one lock */
     uint64_t hands;           /* I7 */
     ceni_list backlog;
     ceni_wheel wheel;
     ceni_alarm alarm;
     int64_t alarm_at;     /* CENI_FOREVER: it is not set */
     ceni_list followings; /* of cen_following, follow.c */
-    ceni_list events;     /* members whose state is to be told */
-    bool telling;         /* somebody does */
+    ceni_list events;     /* members whose state the listener must get */
+    bool telling;         /* a thread calls the listener */
     uint64_t added, changes, waited, timeouts, refused, empty;
-    int64_t refusal_told, timeout_told; /* when that was last told in the events; 0: never */
+    int64_t refusal_told, timeout_told; /* when such an event was last written; 0: never */
     uint64_t uses_gone, failed_gone;    /* of members that are gone */
-    _Atomic uint32_t ends;              /* futex: uses of watched members, and members, that ended */
+    _Atomic uint32_t ends;              /* a futex: raised when uses of a watched member may have ended */
     ceni_bin bin;
 };
 
@@ -243,12 +246,12 @@ static inline cen_member_state ceni_member_state_now(const ceni_member *member)
 
 /* ---- new.c ------------------------------------------------------------------------------- */
 
-/* A hand less on the router; the last lets go of it. The caller holds no lock. */
+/* Drop a hand on the router; the last one frees it. The caller holds no lock. */
 void ceni_router_drop(cen_router *router);
 
 /* ---- follow.c ------------------------------------------------------------------------------ */
 
-/* Ends all that the router follows. No lock is held. */
+/* End all followings of the router. No lock is held. */
 void ceni_follow_end_all(cen_router *router);
 
 /* ---- look.c -------------------------------------------------------------------------------- */

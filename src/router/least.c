@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Least in flight: the member with the fewest uses, exactly; among equals the one
- * that has been so for longest.
+ * Least in flight: the member with exactly the fewest uses. Among equals it picks the one that has been so for longest.
  *
- * Looking at all members would cost more the more there are. Here they stand on
- * levels, one level for each count that some member has, in rising order:
+ * A search through all members would cost more the more there are. So members are grouped into levels, one for each
+ * count that some member has, in rising order:
  *
  *     0: C F A      1: B      7: D E
  *
- * A use moves its member one level up, its end one level down, and the pick is the first
- * of the lowest: constant time, under one lock, which is the price of being exact.
+ * A use moves its member one level up, its end one level down, and a pick takes the first of the lowest level: constant
+ * time, under one lock, which is the price of exactness.
  *
- * There are never more levels than members, so each member brings a record for
- * one; those not in use are in `spare`. A member that leaves takes one along: if its own is
- * in use, what it says is moved to a spare one.
+ * There are never more levels than members, so each member brings a record for one level. Unused records are in
+ * `spare`. A leaving member takes one record along. If its own is in use, its content moves to a spare one.
  *
- *     I1  each member in the list stands on exactly one level, whose count is its own
+ *     I1  each member in the list is on exactly one level, whose count is its own
  *     I2  levels are in rising order, and none is empty
  *     I3  levels + spares = members in the list
  *
- * A member that has left goes on counting, so that it stands right when it is back.
+ * A member that has left goes on counting, so that its count is right when it returns.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -61,7 +59,7 @@ static cen_status begin(const void *argument, const cen_allocator *allocator, vo
 {
     (void)argument;
     ladder *all = ceni_alloc(allocator, sizeof *all, CENI_CACHE_LINE);
-    if (!all) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for the levels of least in flight");
+    if (!all) return ceni_error_set(error, CEN_NO_MEMORY, 0, "strategy \"least in flight\": out of memory");
     ceni_list_init(&all->levels);
     ceni_list_init(&all->spare);
     *state = all;
@@ -85,7 +83,7 @@ static level *open_level(ladder *all, uint64_t count, ceni_list *next)
     return fresh;
 }
 
-/* Puts it at the end of the level of its count, which is before `next` or opened there. */
+/* Put it at the end of the level of its count, which is before `next` or is opened there. */
 static void stand(ladder *all, place *own, ceni_list *next)
 {
     bool is_lowest = next->previous == &all->levels;
@@ -95,7 +93,7 @@ static void stand(ladder *all, place *own, ceni_list *next)
     ceni_list_push_back(&here->members, &own->link);
 }
 
-/* Takes it off its level, and the level away if it was the last there; returns what came after it. */
+/* Take it off its level, and close the level if it was the last one there. Return the level that follows. */
 static ceni_list *step_off(ladder *all, place *own)
 {
     level *here = own->level;
@@ -131,7 +129,7 @@ static void joined(void *state, cen_member *member)
     ladder *all = state;
     place *own = ceni_member_of(member)->data;
     lock(all);
-    own->member = member; /* one who picks from an older set may be reading it */
+    own->member = member; /* a thread that picks from an older set may be reading it */
     own->own.count = SPARE;
     ceni_list_push_back(&all->spare, &own->own.link);
     ceni_list *next = all->levels.next;
@@ -167,7 +165,7 @@ static place *first_of(const ceni_list *link)
     return CENI_LIST_ENTRY(ceni_list_first(&CENI_LIST_ENTRY(link, level, link)->members), place, link);
 }
 
-/* The first of the lowest level; if that is to be avoided, the one after it, if there is one. NULL: all have left. */
+/* The first member of the lowest level; if that is `avoid`, the one after it, if any. NULL: all have left. */
 static place *choose(const ladder *all, const cen_member *avoid)
 {
     const ceni_list *lowest = ceni_list_first(&all->levels);
@@ -178,7 +176,7 @@ static place *choose(const ladder *all, const cen_member *avoid)
     return lowest->next != &all->levels ? first_of(lowest->next) : own;
 }
 
-static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
+static cen_member *pick(void *state, const cen_member_set *set, const cen_route_hint *wish, bool used)
 {
     ladder *all = state;
     lock(all);

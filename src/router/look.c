@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking at a router: its numbers, and those of its members. */
+/* A router's statistics, those of its members, and its description. */
 #include <stdio.h>
 #include <string.h>
 
@@ -92,7 +92,7 @@ size_t ceni_router_snapshot(const void *object, cen_metric *metrics, size_t room
 
 /* ---- Members one by one ------------------------------------------------------------------ */
 
-/* A copy of what is shown, so that no lock is held while it is. */
+/* A copy of a member's statistics, so that no lock is held while they are written. */
 typedef struct row {
     cen_member_stats stats;
     char name[CENI_MEMBER_NAME];
@@ -112,14 +112,14 @@ static void copy_locked(const ceni_member *member, row *out, int64_t now)
         .in_flight = ceni_member_in_flight(member),
         .uses = ceni_member_uses(member),
         .failed = failed(member),
-        .target = member->target == UINT64_MAX ? 0 : (int64_t)member->target,
-        .max = member->max == UINT64_MAX ? 0 : (int64_t)member->max,
+        .target_in_flight = member->target == UINT64_MAX ? 0 : (int64_t)member->target,
+        .max_in_flight = member->max == UINT64_MAX ? 0 : (int64_t)member->max,
         .latency_ns = ceni_load_relaxed(&m->latency), /* a number by itself; carries nothing */
         .since_ns = now - member->since,
     };
 }
 
-/* Up to `most` of them, to be given back with free_rows; NULL: no memory. */
+/* Copy up to `most` members, to be freed with free_rows. NULL: out of memory. */
 static row *copy_rows(cen_router *router, size_t most, size_t *count, size_t *bytes)
 {
     ceni_router_lock(router);
@@ -152,14 +152,14 @@ cen_status cen_router_each(cen_router *router, void (*visit)(void *argument, con
     row *rows = copy_rows(router, SIZE_MAX, &count, &bytes);
     if (!rows) return CEN_NO_MEMORY;
     ceni_rank_expect_none("a visitor of a router's members");
-    int held = ceni_cancel_hold(); /* a thread that ended in there would leave the rows behind */
+    int held = ceni_cancel_hold(); /* a thread that ended in there would leak the rows */
     for (size_t i = 0; i < count; i++) visit(argument, &rows[i].stats);
     ceni_cancel_release(held);
     free_rows(router, rows, bytes);
     return CEN_OK;
 }
 
-/* ---- For whoever watches ------------------------------------------------------------------ */
+/* ---- The description ---------------------------------------------------------------------- */
 
 static void write_row(const cen_description_writer *description, const row *self)
 {
@@ -174,8 +174,8 @@ static void write_row(const cen_description_writer *description, const row *self
     description->number(to, "failed", (int64_t)s->failed);
     if (s->latency_ns > 0) description->number(to, "latency_ns", s->latency_ns);
     description->number(to, "weight", s->weight);
-    if (s->target > 0) description->number(to, "target", s->target);
-    if (s->max > 0) description->number(to, "max", s->max);
+    if (s->target_in_flight > 0) description->number(to, "target_in_flight", s->target_in_flight);
+    if (s->max_in_flight > 0) description->number(to, "max_in_flight", s->max_in_flight);
     if (self->cause[0]) description->text(to, "last_error", self->cause);
     description->end(to);
 }
@@ -192,8 +192,8 @@ static void describe_router(const void *object, const cen_description_writer *de
     description->truth(to, "measured", router->clocked);
     description->truth(to, "closed", ceni_setting(&router->closed) != 0);
     description->number(to, "max_waiters", router->backlog_max);
-    if (router->target > 0) description->number(to, "target", router->target);
-    if (router->max > 0) description->number(to, "max", router->max);
+    if (router->target > 0) description->number(to, "target_in_flight", router->target);
+    if (router->max > 0) description->number(to, "max_in_flight", router->max);
     if (router->max_uses > 0) description->number(to, "max_uses", router->max_uses);
     if (router->max_lifetime_ns > 0) description->number(to, "max_lifetime_ns", router->max_lifetime_ns);
     description->list(to, "members");

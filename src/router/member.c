@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Members: how they come and go. internal.h draws the states.
+ * Adding members and changing their states. internal.h draws the states.
  *
- * Everything here is under the router's lock, and what is published by it is in
- * set.c. Nothing waits for a use to end; ends.c notices when the last one has.
+ * Everything here is under the router's lock; set.c publishes the result. Nothing waits for a use to end: ends.c
+ * detects the end of the last one.
  *
- * Fields that picks read (life, base, state) are settings: each is read by itself,
- * and what it means for a route is decided by the count of its uses.
+ * Fields that picks read (life, base, state) are settings. Each is read by itself, and the counts of uses decide what
+ * its value means for a route.
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,18 +34,19 @@ static cen_status read_options(const cen_router *router, const cen_member_option
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_router_add: options", error);
     if (status != CEN_OK) return status;
     if (o->weight > UINT16_MAX)
-        return ceni_error_set(error, CEN_INVALID, 0, "a member of router %s has the weight %u; 65535 is the most",
-                              router->name, o->weight);
-    const int64_t limits[] = {o->target, o->max, o->max_uses, o->max_lifetime_ns};
-    static const char *const names[] = {"target", "max", "max_uses", "max_lifetime_ns"};
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "router \"%s\": options.weight of a member must be at most %d (got %u)", router->name,
+                              UINT16_MAX, o->weight);
+    const int64_t limits[] = {o->target_in_flight, o->max_in_flight, o->max_uses, o->max_lifetime_ns};
+    static const char *const names[] = {"target_in_flight", "max_in_flight", "max_uses", "max_lifetime_ns"};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i] < CEN_OFF)
             return ceni_error_set(error, CEN_INVALID, 0,
-                                  "options.%s of a member of router %s is %lld; 0 is the router's, CEN_OFF no limit",
-                                  names[i], router->name, (long long)limits[i]);
+                                  "router \"%s\": options.%s of a member must not be below CEN_OFF (got %lld)",
+                                  router->name, names[i], (long long)limits[i]);
     if (cen_time_is_tiny(o->max_lifetime_ns))
         return ceni_error_set(error, CEN_INVALID, 0,
-                              "options.max_lifetime_ns of a member of router %s " CEN_TIME_IS_TINY, router->name,
+                              "router \"%s\": options.max_lifetime_ns of a member " CEN_TIME_IS_TINY, router->name,
                               (long long)o->max_lifetime_ns);
     return CEN_OK;
 }
@@ -58,19 +59,19 @@ static ceni_member *make(cen_router *router, const cen_member_options *o)
     member->router = router;
     member->gone = o->gone;
     member->weight = o->weight ? o->weight : 1;
-    member->max = limit(o->max, router->max);
+    member->max = limit(o->max_in_flight, router->max);
     if (member->max != UINT64_MAX && member->max > CEN_IN_FLIGHT_MAX) member->max = CEN_IN_FLIGHT_MAX;
     member->max_uses = limit(o->max_uses, router->max_uses);
     member->limited = member->max != UINT64_MAX || member->max_uses != UINT64_MAX;
     member->stripes = member->limited ? 1 : router->stripes;
     member->first_offset = member->limited ? 0 : CEN_STRIPES_APART_;
-    member->target = limit(o->target, router->target);
+    member->target = limit(o->target_in_flight, router->target);
     member->targeted = member->target != UINT64_MAX;
     int64_t age = o->max_lifetime_ns ? o->max_lifetime_ns : router->max_lifetime_ns;
     member->max_lifetime_ns = age > 0 ? age : 0;
     member->data = member + 1;
     member->bytes = bytes;
-    ceni_store_relaxed(&member->open, 1u); /* nobody knows it yet; carries nothing */
+    ceni_store_relaxed(&member->open, 1u); /* no other thread knows it yet; carries nothing */
     ceni_list_init(&member->link);
     ceni_list_init(&member->events);
     ceni_wheel_timer_init(&member->age.timer);
@@ -80,7 +81,7 @@ static ceni_member *make(cen_router *router, const cen_member_options *o)
     return member;
 }
 
-/* Takes a place for its stripes. */
+/* Take a place for its stripes. */
 static bool settle_locked(cen_router *router, ceni_member *member, void *value, ceni_block **fresh)
 {
     member->cell = ceni_cells_take_locked(router, fresh, &member->block);
@@ -89,7 +90,7 @@ static bool settle_locked(cen_router *router, ceni_member *member, void *value, 
         cen_stripe_ *stripe = cen_stripe_of_(member->cell, i * CEN_STRIPES_APART_);
         stripe->value = value;
         stripe->door = i == 0 ? &member->shut : router->door;
-        /* nobody knows it yet; carries nothing */
+        /* no other thread knows it yet; carries nothing */
         if (member->limited) ceni_store_relaxed(&stripe->others, CEN_COUNTED_FIRST_);
     }
     return true;
@@ -104,7 +105,7 @@ static cen_status add_locked(cen_router *router, ceni_member *member, const cen_
     router->hands++;
     if (options->name) snprintf(member->name, sizeof member->name, "%s", options->name);
     else snprintf(member->name, sizeof member->name, "member %llu", (unsigned long long)router->added);
-    member->hash = cen_pick_key(member->name, strlen(member->name));
+    member->hash = cen_route_key(member->name, strlen(member->name));
     member->since = ceni_runtime_now(router->runtime);
     if (member->limited || member->targeted) ceni_set_limits_locked(router);
     ceni_list_push_back(&router->members, &member->link);
@@ -117,9 +118,9 @@ cen_status cen_router_add(cen_router *router, const cen_member_options *options,
 {
     cen_member_options known;
     if (!router || !options || !out)
-        return ceni_error_set(error, CEN_INVALID, 0, "a member needs a router, options and a place for its handle");
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_router_add: router, options and out must not be NULL");
     if (!ceni_fork_is(router->epoch))
-        return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
+        return ceni_error_set(error, CEN_FORKED, 0, "router \"%s\": it belongs to the parent process", router->name);
     cen_status status = read_options(router, options, &known, error);
     if (status != CEN_OK) return status;
     ceni_member *member = make(router, &known);
@@ -142,12 +143,12 @@ cen_status cen_router_add(cen_router *router, const cen_member_options *options,
     }
     if (member) ceni_free(router->allocator, member, member->bytes, CENI_CACHE_LINE);
     if (status == CEN_CLOSED) return ceni_router_is_closed(router, error);
-    return ceni_error_set(error, status, 0, "there is no memory for a member of router %s", router->name);
+    return ceni_error_set(error, status, 0, "router \"%s\": out of memory for a member", router->name);
 }
 
 /* ---- Changes of state ----------------------------------------------------------------- */
 
-/* A life begins or ends: one word says both which it is and whether it goes on, so that no route is told DOWN and then OK. */
+/* Begin or end a life. One word has the life's number and whether it goes on, so no route gets DOWN and then OK. */
 static void put_life(ceni_member *member, bool up)
 {
     uint32_t life = ceni_setting(&member->life);
@@ -206,7 +207,7 @@ static cen_status come_up_locked(ceni_member *member)
     return CEN_OK;
 }
 
-/* A warning is told, unless it was to go. */
+/* `level` is that of the event. */
 static void go_down_locked(ceni_member *member, cen_event_level level)
 {
     if (ceni_member_state_now(member) == CEN_MEMBER_DOWN) return;
@@ -221,7 +222,7 @@ static void drain_locked(ceni_member *member)
     ceni_set_leave_locked(member->router, member);
     stop_timers(member);
     ceni_member_enter_locked(member, CEN_MEMBER_DRAINING);
-    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, CEN_EVENT_MEMBER_DRAINING, "drains");
+    ceni_member_report_locked(member, CEN_LEVEL_DETAIL, CEN_EVENT_MEMBER_DRAINING, "is draining");
     ceni_member_watch_locked(member);
 }
 
@@ -245,9 +246,9 @@ void ceni_member_used_up_locked(ceni_member *member)
 void ceni_member_restore_locked(ceni_member *member)
 {
     if (ceni_member_state_now(member) != CEN_MEMBER_EJECTED) return;
-    if (ceni_setting(&member->router->closed) && !ceni_planted(restored_after_close)) return; /* nothing comes back */
+    if (ceni_setting(&member->router->closed) && !ceni_planted(restored_after_close)) return; /* no member returns */
     if (ceni_set_join_locked(member->router, member) != CEN_OK) {
-        /* Without memory it is tried again a little later. */
+        /* Out of memory: try again a little later. */
         int64_t soon = ceni_runtime_now(member->router->runtime) + 100 * 1000 * 1000;
         ceni_wheel_insert(&member->router->wheel, &member->ejection.timer, soon);
         ceni_router_wind_locked(member->router);
@@ -273,18 +274,37 @@ void ceni_member_remove_locked(ceni_member *member)
 
 /* ---- The calls ---------------------------------------------------------------------------- */
 
-/* Locks the router of a member that may be changed. */
-static cen_status enter(const cen_member *cell, ceni_member **out)
+/* Set the text why a member was not changed. With the lock held, or in the child of a fork: the handle may end with the
+ * call. */
+static cen_status refuse(const ceni_member *member, cen_status status, cen_error *error)
 {
-    if (!cell) return CEN_INVALID;
+    const char *why = status == CEN_CLOSED      ? "the router is closed"
+                      : status == CEN_NO_MEMORY ? "out of memory"
+                      : status == CEN_SYSTEM    ? "cannot start the timer thread"
+                      : status == CEN_FORKED    ? "it belongs to the parent process"
+                      : member->removed         ? "it has been removed"
+                      : status == CEN_BUSY      ? "it is draining; wait for its last use or take it down first"
+                                                : NULL;
+    if (why)
+        ceni_error_set(error, status, 0, "router \"%s\": member \"%s\": %s", member->router->name, member->name, why);
+    else
+        ceni_error_set(error, status, 0, "router \"%s\": member \"%s\" is %s, not up", member->router->name,
+                       member->name, cen_member_state_name(ceni_member_state_now(member)));
+    return ceni_error_because(error, status == CEN_CLOSED ? CEN_CAUSE_CLOSED : CEN_CAUSE_NONE, status);
+}
+
+/* Check the handle and lock its router. */
+static cen_status enter(const cen_member *cell, ceni_member **out, cen_error *error)
+{
+    if (!cell) return ceni_error_set(error, CEN_INVALID, 0, "the member is NULL");
     ceni_member *member = *out = ceni_member_of(cell);
-    if (!ceni_fork_is(member->router->epoch)) return CEN_FORKED;
+    if (!ceni_fork_is(member->router->epoch)) return refuse(member, CEN_FORKED, error);
     ceni_router_lock(member->router);
-    member->router->hands++; /* the member may be gone when all has been told */
+    member->router->hands++; /* the member may be gone when the listener has returned */
     return CEN_OK;
 }
 
-/* Drops the lock; serves who waits, if there may be room now; tells what has changed. */
+/* Drop the lock. `serve`: first serve waiters, since there may be room. Then call the listener for what has changed. */
 static void leave(cen_router *router, bool serve)
 {
     ceni_list ready;
@@ -295,7 +315,7 @@ static void leave(cen_router *router, bool serve)
     ceni_router_settle(router, &ready);
 }
 
-/* Lets another thread have the lock. */
+/* Let another thread take the lock. */
 static void wait_and_lock(cen_router *router, ceni_backoff *backoff)
 {
     ceni_router_unlock_reserved(router);
@@ -309,24 +329,25 @@ static void reserve_to_leave_locked(const ceni_member *member)
     if (member->in_set) ceni_set_reserve_locked(member->router, -1);
 }
 
-cen_status cen_member_up(cen_member *cell)
+cen_status cen_member_up(cen_member *cell, cen_error *error)
 {
     ceni_member *member;
-    cen_status status = enter(cell, &member);
+    cen_status status = enter(cell, &member, error);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     ceni_backoff backoff = {0};
     ceni_set_reserve_locked(router, 1);
     while ((status = come_up_locked(member)) == CEN_BUSY && ceni_member_state_now(member) != CEN_MEMBER_DRAINING) {
-        /* Its last use has just ended, and whoever ended it is about to lock. */
+        /* Its last use has ended, and the thread that ended it is about to lock. */
         wait_and_lock(router, &backoff);
         ceni_set_reserve_locked(router, 1);
     }
+    if (status != CEN_OK) refuse(member, status, error);
     leave(router, !ceni_planted(up_tells_nobody));
     return status;
 }
 
-/* As many of them as come up without waiting, published once; how many those are. */
+/* Bring up as many members as come up without waiting, published once. Return how many. */
 static size_t come_up_together_locked(cen_router *router, cen_member *const *members, size_t count, cen_status *status)
 {
     size_t done = 0;
@@ -348,14 +369,17 @@ static cen_status all_of_one_router(cen_member *const *members, size_t count)
     return CEN_OK;
 }
 
-cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out)
+cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out, cen_error *error)
 {
     size_t done = 0;
     if (out) *out = 0;
     if (count == 0) return CEN_OK;
-    if (!members || all_of_one_router(members, count) != CEN_OK) return CEN_INVALID;
+    if (!members || all_of_one_router(members, count) != CEN_OK)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_members_up: %s",
+                              members ? "a member is NULL or belongs to another router than the first"
+                                      : "members is NULL");
     ceni_member *first;
-    cen_status status = enter(members[0], &first);
+    cen_status status = enter(members[0], &first, error);
     if (status != CEN_OK) return status;
     cen_router *router = first->router;
     ceni_backoff backoff = {0};
@@ -363,9 +387,10 @@ cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out)
         ceni_set_reserve_locked(router, (int64_t)(count - done));
         done += come_up_together_locked(router, members + done, count - done, &status);
         if (status != CEN_BUSY || ceni_member_state_now(ceni_member_of(members[done])) == CEN_MEMBER_DRAINING) break;
-        /* As in cen_member_up; those before it can be picked by now. */
+        /* As in cen_member_up. The members before it can be picked already. */
         wait_and_lock(router, &backoff);
     }
+    if (status != CEN_OK) refuse(ceni_member_of(members[done]), status, error);
     leave(router, !ceni_planted(up_tells_nobody));
     if (out) *out = done;
     return status;
@@ -374,7 +399,7 @@ cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out)
 cen_status cen_member_down(cen_member *cell, const cen_error *cause)
 {
     ceni_member *member;
-    cen_status status = enter(cell, &member);
+    cen_status status = enter(cell, &member, NULL);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     reserve_to_leave_locked(member);
@@ -388,7 +413,7 @@ cen_status cen_member_down(cen_member *cell, const cen_error *cause)
 void ceni_members_down(cen_member *const *members, size_t count)
 {
     ceni_member *member;
-    if (count == 0 || enter(members[0], &member) != CEN_OK) return;
+    if (count == 0 || enter(members[0], &member, NULL) != CEN_OK) return;
     cen_router *router = member->router;
     ceni_set_reserve_locked(router, 0);
     ceni_set_leave_together_locked(router, members, count);
@@ -400,38 +425,40 @@ void ceni_members_down(cen_member *const *members, size_t count)
     leave(router, false);
 }
 
-cen_status cen_member_drain(cen_member *cell)
+cen_status cen_member_drain(cen_member *cell, cen_error *error)
 {
     ceni_member *member;
-    cen_status status = enter(cell, &member);
+    cen_status status = enter(cell, &member, error);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     reserve_to_leave_locked(member);
     if (is_up(member)) drain_locked(member);
-    else status = ceni_member_state_now(member) == CEN_MEMBER_DRAINING ? CEN_OK : CEN_INVALID;
+    else if (ceni_member_state_now(member) != CEN_MEMBER_DRAINING) status = refuse(member, CEN_INVALID, error);
     leave(router, false);
     return status;
 }
 
 void ceni_member_used_up(ceni_member *member)
 {
-    if (enter(member->cell, &member) != CEN_OK) return;
+    if (enter(member->cell, &member, NULL) != CEN_OK) return;
     cen_router *router = member->router;
     reserve_to_leave_locked(member);
     ceni_member_used_up_locked(member);
     leave(router, false);
 }
 
-cen_status cen_member_eject(cen_member *cell, int64_t ns)
+cen_status cen_member_eject(cen_member *cell, int64_t ns, cen_error *error)
 {
-    if (ns < 0) return CEN_INVALID;
+    if (ns < 0)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_member_eject: ns must not be negative (got %lld)",
+                              (long long)ns);
     ceni_member *member;
-    cen_status status = enter(cell, &member);
+    cen_status status = enter(cell, &member, error);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     reserve_to_leave_locked(member);
     if (is_up(member) && ns > 0 && ceni_alarm_need_keeper(router->runtime) != CEN_OK) {
-        status = CEN_SYSTEM;
+        status = refuse(member, CEN_SYSTEM, error);
     } else if (is_up(member)) {
         int64_t now = ceni_runtime_now(router->runtime);
         ceni_set_leave_locked(router, member);
@@ -443,16 +470,16 @@ cen_status cen_member_eject(cen_member *cell, int64_t ns)
                           ns == 0 || ns > INT64_MAX - now ? CENI_FOREVER : now + ns);
         ceni_router_wind_locked(router);
     } else {
-        status = CEN_INVALID;
+        status = refuse(member, CEN_INVALID, error);
     }
     leave(router, false);
     return status;
 }
 
-cen_status cen_member_restore(cen_member *cell)
+cen_status cen_member_restore(cen_member *cell, cen_error *error)
 {
     ceni_member *member;
-    cen_status status = enter(cell, &member);
+    cen_status status = enter(cell, &member, error);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     if (ceni_member_state_now(member) == CEN_MEMBER_EJECTED) ceni_set_reserve_locked(router, 1);
@@ -460,6 +487,7 @@ cen_status cen_member_restore(cen_member *cell)
     else if (ceni_member_state_now(member) != CEN_MEMBER_UP) status = CEN_INVALID;
     if (ceni_member_state_now(member) == CEN_MEMBER_EJECTED)
         status = ceni_setting(&router->closed) ? CEN_CLOSED : CEN_NO_MEMORY;
+    if (status != CEN_OK) refuse(member, status, error);
     leave(router, true);
     return status;
 }
@@ -467,7 +495,7 @@ cen_status cen_member_restore(cen_member *cell)
 cen_status cen_member_remove(cen_member *cell)
 {
     ceni_member *member;
-    cen_status status = enter(cell, &member);
+    cen_status status = enter(cell, &member, NULL);
     if (status != CEN_OK) return status;
     cen_router *router = member->router;
     reserve_to_leave_locked(member);

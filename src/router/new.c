@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making a router, closing it and letting go of it.
+ * Creating, closing and freeing a router.
  *
- * free takes the program's hand away. What is left of the router, for routes that
- * are not done, alarms that run and things in the bin, goes with the last hand (I7).
+ * cen_router_free drops the program's hand. The rest of the router, kept for routes that are not done, alarms that run
+ * and memory in the bin, is freed with the last hand (I7).
  */
 #include <stdio.h>
 
@@ -22,15 +22,15 @@ enum { DEFAULT_BACKLOG = 1024, MOST_BACKLOG = INT32_MAX };
 
 static CENI_STATIC _Atomic uint64_t numbers; /* of routers, ever */
 
-/* Copies a strategy of another version: what it does not know is NULL. */
+/* Copy a strategy that another version compiled: functions that it does not have are NULL. */
 static cen_status read_strategy(const cen_strategy_type *given, cen_strategy_type *type, cen_error *error)
 {
     cen_status status = cen_sized_read(type, sizeof *type, given, "cen_router_new: options.strategy.type", error);
     if (status != CEN_OK) return status;
     if (!type->pick || !type->name)
-        return ceni_error_set(error, CEN_INVALID, 0, "options.strategy has no name or no pick");
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_router_new: options.strategy.type needs name and pick");
     if (type->arrange && !type->table_size)
-        return ceni_error_set(error, CEN_INVALID, 0, "strategy %s arranges a table and does not say how large",
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_router_new: strategy \"%s\": arrange needs table_size",
                               type->name);
     return CEN_OK;
 }
@@ -40,26 +40,28 @@ static cen_status read_options(const cen_router_options *given, cen_router_optio
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_router_new: options", error);
     if (status != CEN_OK) return status;
-    const int64_t limits[] = {o->target, o->max, o->max_uses, o->max_lifetime_ns};
-    static const char *const names[] = {"target", "max", "max_uses", "max_lifetime_ns"};
+    const int64_t limits[] = {o->target_in_flight, o->max_in_flight, o->max_uses, o->max_lifetime_ns};
+    static const char *const names[] = {"target_in_flight", "max_in_flight", "max_uses", "max_lifetime_ns"};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i] < CEN_OFF)
-            return ceni_error_set(error, CEN_INVALID, 0, "options.%s is %lld; 0 is the default, CEN_OFF no limit",
-                                  names[i], (long long)limits[i]);
+            return ceni_error_set(error, CEN_INVALID, 0,
+                                  "cen_router_new: options.%s must not be below CEN_OFF (got %lld)", names[i],
+                                  (long long)limits[i]);
     if (cen_time_is_tiny(o->max_lifetime_ns))
-        return ceni_error_set(error, CEN_INVALID, 0, "options.max_lifetime_ns " CEN_TIME_IS_TINY,
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_router_new: options.max_lifetime_ns " CEN_TIME_IS_TINY,
                               (long long)o->max_lifetime_ns);
     if (o->max_waiters < CEN_NONE)
         return ceni_error_set(error, CEN_INVALID, 0,
-                              "options.max_waiters is %lld; 0 is the default, CEN_OFF no limit, CEN_NONE: none waits",
+                              "cen_router_new: options.max_waiters must not be below CEN_NONE (got %lld)",
                               (long long)o->max_waiters);
     if (o->max_waiters > MOST_BACKLOG)
-        return ceni_error_set(error, CEN_INVALID, 0, "options.max_waiters is %lld, which is too many",
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_router_new: options.max_waiters must be at most %d (got %lld)", MOST_BACKLOG,
                               (long long)o->max_waiters);
     return o->strategy.type ? read_strategy(o->strategy.type, type, error) : CEN_OK;
 }
 
-/* Which of the inline picks the strategy is. Whoever wants to know how uses end has them ended by calls. */
+/* The inline pick of the strategy. A router that needs to know how uses end has none: they end by calls. */
 static uint32_t quick_pick(const cen_router *router)
 {
     if (router->judged) return CEN_QUICK_NONE_;
@@ -69,7 +71,7 @@ static uint32_t quick_pick(const cen_router *router)
     return CEN_QUICK_NONE_;
 }
 
-/* A door that opens, if there is one to be had and it will ever be needed. */
+/* Take a door that can open, if one is free and the strategy has an inline pick. */
 static void choose_door(cen_router *router)
 {
     router->door = ceni_setting(&router->quick) != CEN_QUICK_NONE_ ? ceni_fork_take_word() : NULL;
@@ -87,8 +89,8 @@ static void fill(cen_router *router, const cen_router_options *o)
     router->judged = router->clocked || router->type->ended;
     router->loaded = (router->type->needs & CEN_STRATEGY_LOAD) != 0;
     router->allocator = o->allocator;
-    router->target = o->target;
-    router->max = o->max;
+    router->target = o->target_in_flight;
+    router->max = o->max_in_flight;
     router->max_uses = o->max_uses;
     router->max_lifetime_ns = o->max_lifetime_ns;
     router->backlog_max = o->max_waiters == 0          ? DEFAULT_BACKLOG
@@ -105,7 +107,7 @@ static void fill(cen_router *router, const cen_router_options *o)
     ceni_setting_put(&router->quick, quick_pick(router));
     choose_door(router);
     ceni_list_init(&router->blocks);
-    ceni_store_relaxed(&router->set, &router->none.seen); /* nobody knows it yet; carries nothing */
+    ceni_store_relaxed(&router->set, &router->none.seen); /* no other thread knows it yet; carries nothing */
     ceni_list_init(&router->members);
     ceni_list_init(&router->zombies);
     ceni_list_init(&router->backlog);
@@ -121,7 +123,7 @@ static void fill(cen_router *router, const cen_router_options *o)
                                            .calls = &ceni_router_calls};
 }
 
-/* Nobody knows it, not yet or not any more. */
+/* Free a router that no other thread knows. */
 static void let_go(cen_router *router)
 {
     cen_runtime *runtime = router->runtime;
@@ -131,12 +133,12 @@ static void let_go(cen_router *router)
     ceni_runtime_leave(runtime);
 }
 
-/* Timed uses are written by every thread, so they are rarely counted. */
+/* Every thread writes to the histogram, so only one in CENI_LATENCY_ONE_IN uses is recorded. */
 static cen_status make_latency(cen_router *router, cen_error *error)
 {
     if (!router->clocked) return CEN_OK;
     router->latency = ceni_alloc(router->allocator, sizeof *router->latency, CENI_CACHE_LINE);
-    if (!router->latency) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a router's latencies");
+    if (!router->latency) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_router_new: out of memory");
     ceni_live_histogram_init(router->latency);
     return CEN_OK;
 }
@@ -147,15 +149,15 @@ cen_status cen_router_new(const cen_router_options *given, cen_router **out, cen
     const cen_router_options *options = &known;
     cen_strategy_type type;
     if (!given || !out)
-        return ceni_error_set(error, CEN_INVALID, 0, "a router needs options and a place for its handle");
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_router_new: options and out must not be NULL");
     cen_status status = read_options(given, &known, &type, error);
     if (status != CEN_OK) return status;
     cen_router *router = ceni_alloc(options->allocator, sizeof *router, CENI_CACHE_LINE);
-    if (!router) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a router");
+    if (!router) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_router_new: out of memory");
     status = ceni_runtime_join(options->runtime, &router->runtime);
     if (status != CEN_OK) {
         ceni_free(options->allocator, router, sizeof *router, CENI_CACHE_LINE);
-        return ceni_error_set(error, status, 0, "the router's runtime could not be had: %s", cen_status_text(status));
+        return ceni_error_set(error, status, 0, "cen_router_new: cannot use the runtime: %s", cen_status_text(status));
     }
     if (options->strategy.type) router->older_type = type;
     fill(router, options);
@@ -170,8 +172,8 @@ cen_status cen_router_new(const cen_router_options *given, cen_router **out, cen
         status = router->type->init(options->strategy.argument, router->allocator, &router->state, &said);
         if (status != CEN_OK) {
             if (said.status == CEN_OK)
-                ceni_error_set(&said, status, 0, "strategy %s could not begin: %s", router->type->name,
-                               cen_status_text(status));
+                ceni_error_set(&said, status, 0, "cen_router_new: strategy \"%s\" failed to initialise: %s",
+                               router->type->name, cen_status_text(status));
             if (error) *error = said;
             let_go(router);
             return status;
@@ -184,7 +186,7 @@ cen_status cen_router_new(const cen_router_options *given, cen_router **out, cen
 
 /* ---- The end -------------------------------------------------------------------------- */
 
-/* Nobody knows the router any more. */
+/* The last hand was dropped, and the bin is empty. */
 static void release(ceni_bin *bin)
 {
     cen_router *router = CENI_LIST_ENTRY(bin, cen_router, bin);
@@ -210,7 +212,7 @@ static uint64_t in_flight_locked(const cen_router *router)
     return sum;
 }
 
-/* From now on nothing is picked, and those who wait are told so. */
+/* Refuse picks from now on, and end all waits with CLOSED. Return how many waited. */
 static uint32_t refuse_from_now_on(cen_router *router)
 {
     ceni_list ready;
@@ -232,11 +234,12 @@ static uint32_t refuse_from_now_on(cen_router *router)
     return waited;
 }
 
-/* Waits until nothing is in flight, and says what is. After a grace period: nothing begins any more. The moment is the runtime's:
- * a virtual one is compared, never slept until. */
+/* Wait until no use is in flight, and return how many are left. Called after a grace period: no use begins. `moment` is
+ * on the runtime's clock: a virtual moment is compared, never slept until. */
 static uint64_t await_uses(cen_router *router, int64_t moment)
 {
-    /* In a section no grace period has passed, and nobody waits (CEN_NOW): a use may begin yet, and members are not watched. */
+    /* In a section no grace period has passed, and the deadline is CEN_NOW: uses may still begin, so members are not
+     * watched. */
     bool watches = !ceni_read_is_open() && !ceni_planted(close_watches_nobody);
     ceni_router_lock(router);
     for (ceni_list *link = router->members.next; watches && link != &router->members; link = link->next)
@@ -297,9 +300,10 @@ cen_status cen_router_free(cen_router *router)
         router->hands--;
     }
     ceni_router_unlock(router);
-    /* A listener, or `gone`, may be what frees it, on the very thread that empties the bin: what is there goes after that. */
+    /* A listener or `gone` may be the caller, on the thread that is emptying the bin: then that thread empties the
+     * rest. */
     if (!ceni_bin_is_releasing()) ceni_bin_empty(&router->bin);
-    /* Who gives up a wait that was ended just now may be about to lock. */
+    /* A thread that cancels a wait that has just ended may be about to lock. */
     if (!ceni_planted(free_leaves_cancellers)) ceni_rcu_wait();
     ceni_router_drop(router);
     return CEN_OK;

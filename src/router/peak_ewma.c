@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Peak EWMA: of two members at random, the one that would answer sooner.
+ * Peak EWMA: of two random members, the one that would reply sooner.
  *
- * The cost of a member is its latency times the uses it would have. The latency is
- * a moving average that jumps up with every slower answer and comes down slowly: half of
- * it is left after seven seconds, a quarter after fourteen, and so on, with answers or without.
- * So one who has become slow is left alone at once and is tried again later: the later,
- * the slower it was beside the others.
+ * The cost of a member is its latency times the uses that it would have. The latency is a moving average. It jumps up
+ * with every slower reply and decays slowly: half of it is left after seven seconds, a quarter after fourteen, and so
+ * on, with or without replies. So a member that has become slow is avoided at once and tried again later. The slower it
+ * was compared with the others, the later.
  *
- * A failure doubles the average, however fast it was, or else one that fails fast would draw
- * everybody; one that has never answered is taken to be slow. A member that joins
- * begins anew: what is known is about the connection it had before.
+ * A failure doubles the average, however fast it was. Otherwise a member that fails fast would attract all requests. A
+ * member without any reply yet counts as slow. A member that joins starts without an average: the old one is about an
+ * earlier connection.
  *
- * The average is one word of the member, read and written by all threads as it comes:
- * an update that is lost to another is one answer less in an average.
+ * The average is one word of the member, which all threads read and write. An update that is lost to another is one
+ * reply less in an average.
  */
 #include "base/plant.h"
 #include "router/set.h"
 #include "router/use.h"
 
-enum { UNKNOWN_NS = 1000 * 1000 * 1000 }; /* the latency of one that has not answered yet, and has uses or has failed */
+enum { UNKNOWN_NS = 1000 * 1000 * 1000 }; /* of a member that has not replied yet, and has uses or has failed */
 static const int64_t HALF_NS = INT64_C(7) * 1000 * 1000 * 1000;
 static const int64_t MOST_NS = INT64_C(100) * 1000 * 1000 * 1000;
 
@@ -27,9 +26,9 @@ typedef struct average {
     _Atomic int64_t stamp; /* when it was written */
 } average;
 
-/* How much of an average is left after that time: 2 to the power of minus so many halvings, the part after the point by a
- * polynomial that is right at both ends and off by a thousandth at most between them. Its slope at 0 is that of the power, so
- * many small steps come to the same as a large one. */
+/* How much of an average is left after `age`: 2 to the power of minus the number of halvings. The fraction is a
+ * polynomial that is exact at both ends and off by at most a thousandth between them. Its slope at 0 is that of the
+ * power, so small steps add up to the same as a large one. */
 static double left_after(int64_t age)
 {
     if (age <= 0) return 1;
@@ -53,7 +52,7 @@ static uint64_t cost_of(cen_member *cell, int64_t now)
     return ((uint64_t)((double)latency * left_at(member, now)) + 1) * (load + 1);
 }
 
-static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
+static cen_member *pick(void *state, const cen_member_set *set, const cen_route_hint *wish, bool used)
 {
     (void)state, (void)wish, (void)used;
     if (set->count == 1) return ceni_set_at(set, 0);
@@ -98,7 +97,7 @@ static void ended(void *state, cen_member *cell, int64_t latency_ns, bool failed
     }
     if (latency_ns < before) {
         latency_ns = (int64_t)((double)known * left + (double)latency_ns * (1 - left) + 0.5);
-        /* so little time has passed that it would be rounded away: it adds up until the next */
+        /* so little time has passed that the difference would be rounded away: leave the stamp, so that it adds up */
         if (latency_ns == known) return;
     }
     write_down(member, latency_ns > 0 ? latency_ns : 1, now);

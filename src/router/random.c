@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Random: each member alike, by the thread's own numbers. Nothing is shared. */
+/* Random: each member with equal probability, by the thread's own random numbers. Nothing is shared. */
 #include "router/set.h"
 
-static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
+static cen_member *pick(void *state, const cen_member_set *set, const cen_route_hint *wish, bool used)
 {
     (void)state, (void)wish, (void)used;
     return ceni_pick_random(set);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Round robin, in the two cheap ways.
+ * Round robin, in two cheap forms.
  *
- * Each thread by itself: it remembers where it is in the routers it used last, and
- * begins anywhere in another, so that threads do not go in step. Nothing is shared.
- * What is remembered is a place in the set: when members change it goes on from there.
+ * By thread: each thread remembers its place in the four routers that it used last, and begins at a random place in any
+ * other, so that threads do not go in step. Nothing is shared. The place is an index into the set: when members change,
+ * it goes on from there.
  *
- * One counter for all threads: the place is the counter modulo the number of
- * members. When that number changes the next place is another: some are skipped
- * and some have two turns. It counts through 2^64 and then begins anew.
+ * Shared: one counter for all threads. The place is the counter modulo the number of members. When that number changes,
+ * the next place is a different one: some members are skipped and some have two turns. The counter wraps around after
+ * 2^64.
  */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/statics.h"
 #include "router/set.h"
 
-/* ---- Each thread by itself ------------------------------------------------------- */
+/* ---- By thread --------------------------------------------------------------- */
 
-static CENI_STATIC _Atomic uint64_t numbers; /* of rounds, ever: what a thread notes them by */
+static CENI_STATIC _Atomic uint64_t numbers; /* of all rounds so far: by which a thread knows them */
 
 static cen_status begin_own(const void *argument, const cen_allocator *allocator, void **state, cen_error *error)
 {
@@ -26,7 +26,7 @@ static cen_status begin_own(const void *argument, const cen_allocator *allocator
     return CEN_OK;
 }
 
-static cen_member *pick_own(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
+static cen_member *pick_own(void *state, const cen_member_set *set, const cen_route_hint *wish, bool used)
 {
     (void)wish, (void)used;
     return ceni_pick_round(state, set);
@@ -39,7 +39,7 @@ cen_strategy cen_strategy_round_robin(void)
     return (cen_strategy){.type = &type};
 }
 
-/* ---- One counter for all ------------------------------------------------------------ */
+/* ---- Shared ------------------------------------------------------------------------- */
 
 typedef struct shared {
     _Alignas(CENI_CACHE_LINE) _Atomic uint64_t next;
@@ -48,8 +48,8 @@ typedef struct shared {
 static cen_status begin_shared(const void *argument, const cen_allocator *allocator, void **state, cen_error *error)
 {
     shared *round = ceni_alloc(allocator, sizeof *round, CENI_CACHE_LINE);
-    if (!round) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a shared round robin");
-    /* nobody knows it yet; carries nothing */
+    if (!round) return ceni_error_set(error, CEN_NO_MEMORY, 0, "strategy \"shared round robin\": out of memory");
+    /* no other thread knows it yet; carries nothing */
     if (argument) ceni_store_relaxed(&round->next, *(const uint64_t *)argument);
     *state = round;
     return CEN_OK;
@@ -60,7 +60,7 @@ static void end_shared(void *state, const cen_allocator *allocator)
     ceni_free(allocator, state, sizeof(shared), CENI_CACHE_LINE);
 }
 
-static cen_member *pick_shared(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
+static cen_member *pick_shared(void *state, const cen_member_set *set, const cen_route_hint *wish, bool used)
 {
     (void)wish, (void)used;
     uint64_t turn = ceni_add_relaxed(&((shared *)state)->next, 1); /* a number by itself; carries nothing */

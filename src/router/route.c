@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Routes: picking a member, counting its use, and ending it. The paths that
- * every request takes; where there is no room at once, backlog.c goes on.
+ * Routes: picking a member, beginning a use, and ending it. Every request takes these paths. Where there is no room at
+ * once, backlog.c goes on.
  *
  * Order table
  * [O1] peek and route, set   | load | acquire | S1 in set.c  | the set and its members | a pick reads an array that is not filled in
- * [O3] done, count           | sub  | seq_cst | M1 in ends.c; C1 in use.c | what was done with the member; `waiting` | it goes while it is used, or somebody waits beside room (I4, I6)
- * [O5] done, waiting         | load | seq_cst | B1 in backlog.c, add | the count | somebody waits beside room (I6)
+ * [O3] done, count           | sub  | seq_cst | M1 in ends.c; C1 in use.c | what was done with the member; `waiting` | the member is freed while it is used, or a request waits while there is room (I4, I6)
+ * [O5] done, waiting         | load | seq_cst | B1 in backlog.c, add | the count | a request waits while there is room (I6)
  */
 #include "base/error.h"
 #include "router/backlog.h"
@@ -15,17 +15,17 @@
 #include "router/use.h"
 #include "sync/future.h"
 
-static const cen_pick no_wish;
+static const cen_route_hint no_wish;
 
-/* A use that the strategy counted, and that did not begin. */
+/* Undo a use that the strategy counted and that did not begin. */
 static void unpick(cen_router *router, cen_member *member)
 {
     if (router->type->ended) router->type->ended(router->state, member, -1, false);
 }
 
-/* The strategy's choice, except that another one is tried for what is to be avoided. */
+/* The strategy's choice. If that is the member to avoid, another one is tried. */
 __attribute__((noinline)) static cen_member *choose_by_wish(cen_router *router, const cen_member_set *set,
-                                                            const cen_pick *pick, bool used)
+                                                            const cen_route_hint *pick, bool used)
 {
     enum { TRIES = 4 };
     for (unsigned i = 0;; i++) {
@@ -46,9 +46,9 @@ __attribute__((noinline)) static cen_member *choose_by_wish(cen_router *router, 
     }
 }
 
-static inline cen_member *choose(cen_router *router, const cen_member_set *set, const cen_pick *pick, bool used)
+static inline cen_member *choose(cen_router *router, const cen_member_set *set, const cen_route_hint *pick, bool used)
 {
-    /* The two that share nothing are not even called. */
+    /* The two strategies that share nothing are picked inline. */
     uint32_t quick = ceni_setting(&router->quick);
     if (__builtin_expect(pick != NULL, 0)) return choose_by_wish(router, set, pick, used);
     if (quick == CEN_QUICK_RANDOM_) return ceni_pick_random(set);
@@ -56,7 +56,7 @@ static inline cen_member *choose(cen_router *router, const cen_member_set *set, 
     return router->type->pick(router->state, set, &no_wish, used);
 }
 
-cen_status cen_router_peek(cen_router *router, const cen_pick *pick, cen_member **out)
+cen_status cen_router_peek(cen_router *router, const cen_route_hint *pick, cen_member **out)
 {
     if (!router || !out) return CEN_INVALID;
     if (!ceni_fork_is(router->epoch)) return CEN_FORKED;
@@ -66,9 +66,10 @@ cen_status cen_router_peek(cen_router *router, const cen_pick *pick, cen_member 
     return CEN_OK;
 }
 
-/* The member has its target of uses: one of a few others that has not, or that which has fewest. */
+/* If the member has reached its target, pick a few others: the first below its target, or the one with the fewest
+ * uses. */
 __attribute__((noinline)) static cen_member *relieve(cen_router *router, const cen_member_set *set,
-                                                     const cen_pick *pick, cen_member *member)
+                                                     const cen_route_hint *pick, cen_member *member)
 {
     enum { TRIES = 3 };
     for (unsigned i = 0; i < TRIES && cen_member_load(member) >= ceni_member_of(member)->target; i++) {
@@ -83,12 +84,12 @@ __attribute__((noinline)) static cen_member *relieve(cen_router *router, const c
     return member;
 }
 
-/* Picks a member and begins a use. In a section, or under the lock; the set is not empty. */
-static inline ceni_begun pick_and_begin(cen_router *router, const cen_member_set *set, const cen_pick *pick,
+/* Pick a member and begin a use. Called in a section, or under the lock. The set is not empty. */
+static inline ceni_begun pick_and_begin(cen_router *router, const cen_member_set *set, const cen_route_hint *pick,
                                         cen_route *out)
 {
     cen_member *member = choose(router, set, pick, true);
-    /* Not before the set: if one of its members has a limit, that has been put before the set was published. */
+    /* Read after the set: `limits` is set before a set with such a member is published. */
     bool limits = ceni_setting(&router->limits) != 0;
     if (__builtin_expect(limits && ceni_member_of(member)->targeted, 0)) member = relieve(router, set, pick, member);
     ceni_begun begun = ceni_use_begin(router, member, limits, out);
@@ -96,7 +97,7 @@ static inline ceni_begun pick_and_begin(cen_router *router, const cen_member_set
     return begun;
 }
 
-ceni_begun ceni_route_find_locked(cen_router *router, const cen_pick *pick, cen_route *out)
+ceni_begun ceni_route_find_locked(cen_router *router, const cen_route_hint *pick, cen_route *out)
 {
     ceni_set *set = ceni_set_locked(router);
     if (set->seen.count == 0) return CENI_NOT_BEGUN;
@@ -113,8 +114,8 @@ ceni_begun ceni_route_find_locked(cen_router *router, const cen_pick *pick, cen_
     return CENI_NOT_BEGUN;
 }
 
-/* What is left to do when a use has not begun, or was the member's last. */
-__attribute__((noinline)) static cen_status route_slowly(cen_router *router, const cen_pick *pick,
+/* The slow path: the use has not begun, or was the member's last. */
+__attribute__((noinline)) static cen_status route_slowly(cen_router *router, const cen_route_hint *pick,
                                                          cen_deadline deadline, cen_route *out, cen_error *error,
                                                          ceni_begun begun)
 {
@@ -123,17 +124,17 @@ __attribute__((noinline)) static cen_status route_slowly(cen_router *router, con
     return CEN_OK;
 }
 
-cen_status cen_router_route(cen_router *router, const cen_pick *pick, cen_deadline deadline, cen_route *out,
+cen_status cen_router_route(cen_router *router, const cen_route_hint *pick, cen_deadline deadline, cen_route *out,
                             cen_error *error)
 {
     if (!router || !out)
-        return ceni_error_set(error, CEN_INVALID, 0, "a route needs a router and a place for the answer");
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_router_route: router and out must not be NULL");
     if (__builtin_expect(!ceni_fork_is(router->epoch), 0))
-        return ceni_error_set(error, CEN_FORKED, 0, "this router belongs to the process that this one was forked from");
+        return ceni_error_set(error, CEN_FORKED, 0, "router \"%s\": it belongs to the parent process", router->name);
     ceni_begun begun = CENI_NOT_BEGUN;
     ceni_read_begin();
     const cen_member_set *set = ceni_load_acquire(&router->set); /* [O1] */
-    /* Those who wait come first. That is fairness and no more: who has to wait is decided under the lock. */
+    /* Waiters come first. This is only for fairness: the lock decides which request waits. */
     if (__builtin_expect(set->count > 0 && ceni_setting(&router->waiting) == 0, 1))
         begun = pick_and_begin(router, set, pick, out);
     ceni_read_end();
@@ -154,7 +155,7 @@ cen_status cen_route_check(const cen_route *route)
     return standing(route, cen_stripe_of_(route->member, CEN_TAG_OFFSET_(route->tag_)));
 }
 
-/* Latency and failure, for those who want to know. */
+/* Record latency and failure, and report the end to the strategy. */
 static void judge(cen_router *router, const cen_route *route, cen_outcome outcome, int64_t latency_ns)
 {
     ceni_member *member = ceni_member_of(route->member);
@@ -172,7 +173,7 @@ static void judge(cen_router *router, const cen_route *route, cen_outcome outcom
         router->type->ended(router->state, route->member, latency_ns, outcome == CEN_OUTCOME_FAILED);
 }
 
-/* The last use of all has ended, of a member that is watched: nobody else will touch it. */
+/* The last use of a watched member has ended: no other thread will touch the member. */
 static void end_member(ceni_member *member)
 {
     cen_router *router = member->router;
@@ -190,14 +191,14 @@ __attribute__((noinline)) void cen_member_use_ended_(cen_member *cell)
     if (ceni_member_stripe_ended(member)) end_member(member);
 }
 
-/* The last touch of the member, unless it is the last use of all (I5). */
+/* End a use. The last touch of the member, unless this was its last use (I5). */
 static inline void end_use(cen_member *cell, cen_stripe_ *stripe)
 {
     uint64_t before = ceni_sub_seq_cst(&stripe->word, 1); /* [O3] */
     if (__builtin_expect(CEN_WAS_LAST_(before), 0)) cen_member_use_ended_(cell);
 }
 
-/* The end of a use of a member that has a limit: there may be somebody who waits for the room. */
+/* End a use of a member with a limit: a request may wait for the room. */
 static void end_limited(cen_router *router, ceni_member *member, cen_stripe_ *stripe)
 {
     ceni_list ready;
@@ -220,7 +221,7 @@ static void end_limited(cen_router *router, ceni_member *member, cen_stripe_ *st
     if (last) end_member(member);
 }
 
-/* The end of a use when the door is shut, or somebody wants to know how it went. */
+/* End a use when the door is shut, or when the outcome must be recorded. */
 __attribute__((noinline)) static cen_status done_slowly(cen_route *route, cen_outcome outcome, int64_t latency_ns)
 {
     cen_member *cell = route->member;
@@ -242,8 +243,8 @@ cen_status cen_route_done(cen_route *route, cen_outcome outcome, int64_t latency
     cen_member *cell = route->member;
     if (!cell) return CEN_STALE;
     cen_stripe_ *stripe = cen_stripe_of_(cell, CEN_TAG_OFFSET_(route->tag_));
-    /* What is at the door is of no interest; that it is open says that nothing but the stripe need be touched (I8): that of a use
-     * with a limit is the first, whose door is never open; carries nothing. */
+    /* The value of the door does not matter. If it is not 0, only the stripe need be touched (I8). A use with a limit
+     * is on the first stripe, whose door is never open; carries nothing. */
     bool usual = outcome == CEN_OUTCOME_OK && ceni_load_relaxed((_Atomic uint64_t *)(uintptr_t)stripe->door) != 0;
     if (__builtin_expect(!usual, 0)) return done_slowly(route, outcome, latency_ns);
     cen_status status = standing(route, stripe);

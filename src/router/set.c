@@ -2,26 +2,25 @@
 /*
  * Sets: the members that may be picked, as one array that never changes.
  *
- * A change copies the array and publishes the copy; the old one goes when no
- * section can see it. That costs the length of the array for each change, and
- * nothing for a pick. Many who come up together are gathered in one copy, which is
- * published once, and many who leave together leave by one; the lock is held all the while, so nobody sees the half of it.
+ * A change copies the array and publishes the copy. The old array is freed when no section can see it. A change costs
+ * the length of the array, and a pick costs nothing. Members that come up together are gathered in one copy, which is
+ * published once, and members that leave together leave by one copy. The lock is held all the while, so no thread sees
+ * half of it.
  *
- * Only a member that joins may be refused for want of memory. One that leaves has
- * to go: if there is no memory for a new array, another member takes its place in the old
- * one, and is there twice until the next change. The last one leaves the empty
- * set, which is part of the router.
+ * Only a joining member may be refused for lack of memory. A leaving member cannot be refused: without memory for a new
+ * array another member takes its place in the old one, and is in it twice until the next change. The last one to leave
+ * leaves the empty set, which is part of the router.
  *
- * The allocator is the program's and is called with no lock held. So a change reserves
- * the memory first. A member that leaves because of its last use does so under a lock that was
- * taken for something else: it is replaced in place, and the set is tidied when the lock is dropped.
+ * The allocator is the program's and is called with no lock held. So a change reserves the memory first. A member that
+ * leaves because of its last use does so under a lock that was taken for something else. It is replaced in place, and
+ * the set is replaced after the lock is dropped (ceni_set_tidy).
  *
- * A set is published twice: for the library's functions, and, if its members can be picked inline (I8),
- * at the router's door. Whoever finds the older one there for a moment more is one who came a moment earlier.
+ * A set is published twice: for the library's functions, and, if its members can be picked inline (I8), at the router's
+ * door. A thread that still finds the older one there is in the position of one that came a moment earlier.
  *
  * Order table
  * [S1] publish, store  | store | release | O1 in route.c, load | the array, its table, and the members' fields | a pick reads an array that is not filled in
- * [S2] replace, store  | store | release | ceni_set_at, a setting | the fields of the member that takes the place | a pick has a member that is not filled in
+ * [S2] replace, store  | store | release | ceni_set_at, a setting | the fields of the member that takes the place | a pick has a half-initialised member
  * [S3] publish, door   | store | release | cen_set_at_door_, load | the same as S1 | the same, inline
  */
 #include "base/alloc.h"
@@ -47,7 +46,7 @@ static void free_set(ceni_set *set)
     if (set) ceni_free(set->allocator, set, set->bytes, CENI_CACHE_LINE);
 }
 
-/* From what was reserved; NULL if that is not enough. */
+/* A set in the reserved memory; NULL: that is not enough. */
 static ceni_set *make(cen_router *router, uint32_t count)
 {
     ceni_set *set = router->spare;
@@ -59,7 +58,7 @@ static ceni_set *make(cen_router *router, uint32_t count)
     return set;
 }
 
-/* It is as good as fresh. */
+/* Clear an unused set, and make it the reserve again. */
 static void unmake(cen_router *router, ceni_set *set)
 {
     memset(&set->seen, 0, set->bytes - offsetof(ceni_set, seen));
@@ -132,8 +131,8 @@ void ceni_set_limits_locked(cen_router *router)
     if (!ceni_planted(door_stays_open)) ceni_setting_put(&router->quick, (uint32_t)CEN_QUICK_NONE_);
 }
 
-/* Those of the old set, if all of them stay: each has its place already, so nobody's fields are touched. With many members
- * that would be most of the cost of one more. */
+/* Copy the members of the old set when all of them stay. Each has its index already, so no member's fields are touched:
+ * with many members that would be most of the cost of adding one. */
 static uint32_t copy(ceni_set *set, const ceni_set *old)
 {
     cen_member_set *from = (cen_member_set *)(uintptr_t)&old->seen;
@@ -142,8 +141,8 @@ static uint32_t copy(ceni_set *set, const ceni_set *old)
     return old->seen.count;
 }
 
-/* The members that are in it, into a set that has room for them: from the old one, all of whom are if `all_stay`. One that stands
- * there twice, in the place of another too, counts at its own. */
+/* Copy the members that are in the set into one that has room for them; all of the old one if `all_stay`. A member that
+ * is in the old array twice, having replaced another, counts at its own index. */
 static uint32_t fill(cen_router *router, ceni_set *set, bool all_stay)
 {
     const ceni_set *old = ceni_set_locked(router);
@@ -169,7 +168,7 @@ void ceni_set_gathered_locked(cen_router *router)
 {
     ceni_set *set = router->gathering;
     router->gathering = NULL;
-    /* Fewer may have come than there is room for; then their table begins earlier, where nothing has been written yet. */
+    /* Fewer may have joined than there is room for. Then the table begins earlier, where nothing has been written. */
     set->seen.count = router->in_set;
     set->seen.table = (const char *)set + table_at(router->in_set);
     if (router->in_set > 0) ceni_set_publish_locked(router, set);
@@ -192,7 +191,7 @@ cen_status ceni_set_join_locked(cen_router *router, ceni_member *member)
     return CEN_OK;
 }
 
-/* Without memory for another array: somebody who stays takes each place of those who have left. */
+/* Without memory for another array: a member that stays takes each place of members that have left. */
 static void replace(cen_router *router)
 {
     ceni_set *set = ceni_set_locked(router);
@@ -214,7 +213,7 @@ static bool take_out(cen_router *router, ceni_member *member)
     return true;
 }
 
-/* Some were taken out. */
+/* Publish a set without the members that were taken out. */
 static void shrink(cen_router *router)
 {
     if (ceni_planted(down_stays_in_set)) return;
@@ -228,7 +227,7 @@ static void shrink(cen_router *router)
         replace(router);
         return;
     }
-    /* The others keep their order, so that whoever goes round goes on where it was. */
+    /* The others keep their order, so that a round robin goes on where it was. */
     fill(router, set, false);
     ceni_set_publish_locked(router, set);
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Strict round robin: the member that was picked longest ago, exactly, while
- * members come and go.
+ * Strict round robin: exactly the member that was picked longest ago, while members come and go.
  *
- * A list under a lock: the first is picked and goes to the end; one that joins
- * goes to the end, one that leaves is taken out, and for the others nothing changes. So
- * between two picks of one member every other that was there all the time is picked
- * exactly once.
+ * The members are in a list under a lock. The first is picked and goes to the end. A member that joins goes to the end,
+ * one that leaves is taken out, and the others stay as they are. So between two picks of one member, every other one
+ * that was there all the time is picked exactly once.
  *
- * A thread may pick from a set that is a moment old; the list is always that of now.
- * If it is empty by now, the old set has the answer.
+ * A thread may pick from a set that is a moment old. The list is always the present one. If the list is empty, the pick
+ * takes a member of the old set.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -30,7 +28,7 @@ static cen_status begin(const void *argument, const cen_allocator *allocator, vo
 {
     (void)argument;
     round *all = ceni_alloc(allocator, sizeof *all, CENI_CACHE_LINE);
-    if (!all) return ceni_error_set(error, CEN_NO_MEMORY, 0, "there is no memory for a strict round robin");
+    if (!all) return ceni_error_set(error, CEN_NO_MEMORY, 0, "strategy \"strict round robin\": out of memory");
     ceni_list_init(&all->members);
     *state = all;
     return CEN_OK;
@@ -60,14 +58,14 @@ static void left(void *state, cen_member *member)
     ceni_mutex_unlock(&all->mutex, CENI_RANK_STRATEGY);
 }
 
-static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
+static cen_member *pick(void *state, const cen_member_set *set, const cen_route_hint *wish, bool used)
 {
     (void)used;
     round *all = state;
     cen_member *picked = NULL;
     ceni_mutex_lock(&all->mutex, CENI_RANK_STRATEGY);
     ceni_list *first = ceni_list_first(&all->members);
-    /* One that is to be avoided keeps its turn. */
+    /* The member to avoid keeps its turn. */
     if (first && CENI_LIST_ENTRY(first, turn, link)->member == wish->avoid && first->next != &all->members)
         first = first->next;
     if (first) {

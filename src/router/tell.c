@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events: telling the program that members changed their states, and writing it into the events of the process.
+ * Reports changes of members: as events of the process, and to the program's listener.
  *
- * The events are written under the lock, as it happens, so that they are in order and none is left out. The listener is
- * told by one thread at a time, in the order in which members first had something to
- * tell, with no lock held. What a member was between two tellings is left out: the
- * program hears of the last state it was told and the present one. Only that it is down
- * again is told although it was down before: who brings members up waits for that.
+ * The events are written under the lock when a change happens, so they are in order and complete. The listener is
+ * called by one thread at a time, in the order in which members first had something to report, with no lock held.
+ * States between two calls are left out: the listener gets the state of its last call and the present one. One
+ * exception: a member that is DOWN again is reported although it was DOWN at the last call, because the program waits
+ * for that to bring it up.
  */
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ void ceni_member_report_locked(const ceni_member *member, cen_event_level level,
 {
     char text[CEN_ERROR_TEXT_SIZE];
     bool blamed = level >= CEN_LEVEL_WARNING && member->cause.status != CEN_OK && member->cause.text[0];
-    snprintf(text, sizeof text, "member %s of router %s %s%s%.200s", member->name, member->router->name, is,
+    snprintf(text, sizeof text, "router \"%s\": member \"%s\" %s%s%.200s", member->router->name, member->name, is,
              blamed ? ": " : "", blamed ? member->cause.text : "");
     ceni_occurrence what = {.level = level, .kind = kind, .of = &member->router->entry, .part = member->name};
     if (blamed) {
@@ -39,7 +39,7 @@ void ceni_router_complain_locked(cen_router *router, int64_t *told, cen_event_ki
     if (*told && now - *told < COMPLAINTS_APART_NS && !ceni_planted(router_tells_every_refusal)) return;
     *told = now;
     char text[CEN_ERROR_TEXT_SIZE];
-    snprintf(text, sizeof text, "router %s %s", router->name, is);
+    snprintf(text, sizeof text, "router \"%s\": %s", router->name, is);
     ceni_event_write(&(ceni_occurrence){.level = CEN_LEVEL_WARNING,
                                         .kind = kind,
                                         .of = &router->entry,
@@ -57,13 +57,14 @@ void ceni_member_event_locked(ceni_member *member)
     ceni_list_push_back(&router->events, &member->events);
 }
 
-/* Tells of the first, if there is anything to tell; holds the lock at both ends. */
+/* Call the listener for the first member of the list, if its state has changed. The lock is held before and
+ * afterwards. */
 static void tell_one_locked(cen_router *router)
 {
     ceni_member *member = CENI_LIST_ENTRY(ceni_list_first(&router->events), ceni_member, events);
     ceni_list_remove(&member->events);
     cen_member_state from = (cen_member_state)member->told, to = ceni_member_state_now(member);
-    /* Whoever was told DOWN, and brought it up, waits to hear of the next one. */
+    /* A program that got DOWN and brought the member up waits for the next DOWN. */
     bool again = member->downs != member->told_downs && !ceni_planted(told_down_once);
     if (from == CEN_MEMBER_DOWN && to == from && again) from = CEN_MEMBER_UP;
     if (from == to || member->removed) return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a thread brings along to a pick: random numbers, its stripe of every
- * counter, and where it goes round in the routers it used last.
+ * What a pick needs of its thread: random numbers, the thread's stripe, and its places in the round robins that it used
+ * last.
  *
- * The words are the thread's own (rcu/rcu.h). Nothing in them points anywhere: a
- * router is noted by its number, which no other router has or had.
+ * The words belong to the thread (rcu/rcu.h). None of them is a pointer: a round is known by its number, which is
+ * never reused.
  */
 #ifndef CENI_ROUTER_THREAD_H
 #define CENI_ROUTER_THREAD_H
@@ -13,7 +13,7 @@
 #include "port/port.h"
 #include "rcu/rcu.h"
 
-/* A random number of 64 bits, of which the upper ones are the better: a word that goes on by an odd step, mixed. */
+/* A random number of 64 bits; the upper bits are the better ones. A word that advances by a fixed step, mixed. */
 static inline uint64_t ceni_route_random(void)
 {
     uint64_t *word = &ceni_route_room()[CENI_ROUTE_RANDOM];
@@ -24,16 +24,17 @@ static inline uint64_t ceni_route_random(void)
     return x ^ x >> 32;
 }
 
-/* Below n, without a division; n is far below 2^32, so no number is noticeably more likely. */
+/* A random number below n, without a division. n is far below 2^32, so no number is noticeably more likely. */
 static inline uint32_t ceni_route_below(uint32_t n)
 {
     return (uint32_t)((ceni_route_random() >> 32) * n >> 32);
 }
 
-/* How many stripes each member has for threads: the same for all routers of the process. */
+/* The number of stripes that each member has for threads: the same for all routers of the process. */
 uint32_t ceni_route_stripes(void);
 
-/* The stripes go round among the threads that come here, so that threads that pick share one only if they are many. */
+/* Assign a stripe to the calling thread, in turn, so that threads share one only if there are more threads than
+ * stripes. */
 uint64_t ceni_route_arrive(void);
 
 /* The offset of the thread's stripe in every member, never 0. */
@@ -44,7 +45,7 @@ static inline uint32_t ceni_route_stripe(void)
     return (uint32_t)*word;
 }
 
-/* Puts the pair of that router first, and the others behind it in the order in which they were used. */
+/* Move the pair of `router` to the front; the others stay in the order of their last use. */
 static inline void ceni_route_turn_to(uint64_t *places, uint64_t router)
 {
     enum { PLACES = (CENI_ROUTE_ROOM - CENI_ROUTE_TURNS) / 2 };
@@ -59,9 +60,8 @@ static inline void ceni_route_turn_to(uint64_t *places, uint64_t router)
     places[1] = turn;
 }
 
-/* Where this thread goes round in the router of that number: the next index, to be
- * set by the caller. The four routers used last are known, whatever their numbers; another begins
- * anywhere. */
+/* This thread's place in the round of that number: the next index, which the caller sets. The four rounds used last are
+ * known. Any other begins at a random place. */
 static inline uint64_t *ceni_route_turn(uint64_t router)
 {
     uint64_t *places = &ceni_route_room()[CENI_ROUTE_TURNS];

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two choices: of two members at random, the one with fewer uses in flight.
+ * Two choices: of two random members, the one with fewer uses in flight.
  *
- * The longest queue is far shorter so than with one choice, and nobody has to look at
- * all of them. Counts are not shared between threads: a thread knows its own
- * uses exactly, and those of the others as they were a few uses ago. One that loses because of
- * others' uses is not used, so now and then a pick looks at the loser's again: or
- * a thread would leave it alone long after those uses have ended. One that is thought to have none
- * of others' is looked at only when it is used.
+ * The longest queue is far shorter than with one choice, and no pick looks at all members. Counts are not shared
+ * between threads: a thread knows its own uses exactly, and those of other threads as they were a few uses ago. A
+ * member that loses because of other threads' uses is not used, so its estimate would not be renewed, and the thread
+ * would avoid it long after those uses have ended. So now and then a pick reads the loser's counts again. An estimate
+ * without uses of other threads is renewed only when the member is used.
  */
 #include "router/set.h"
 #include "router/use.h"
 
-static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
+static cen_member *pick(void *state, const cen_member_set *set, const cen_route_hint *wish, bool used)
 {
     (void)state, (void)wish, (void)used;
     if (set->count == 1) return ceni_set_at(set, 0);

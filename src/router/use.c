@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses: how many a member has.
+ * The counts of a member's uses.
  *
- * Without a limit each thread counts on its own stripe, and sums are for those
- * who look. With a limit there is one word for all threads, because "at most" is a
- * promise about all of them: a use begins by a compare-and-swap that finds room.
+ * Without a limit each thread counts on its own stripe, and only statistics and estimates sum up. With a limit there is
+ * one word for all threads, because the limit must be exact: a use begins by a compare-and-swap that finds room.
  *
  * Order table
- * [C1] begin with a limit, load and cas | load, cas | seq_cst | O3 in route.c | `waiting` | one who waits looks for room before a use ends, the one who ends it looks for waiters before it joins: it waits for ever
+ * [C1] begin with a limit, load and cas | load, cas | seq_cst | O3 in route.c | `waiting` | a waiter looks for room before a use ends, the thread that ends it looks for waiters before the waiter joins: the request waits without end
  */
 #include "base/statics.h"
 #include "router/use.h"
@@ -21,7 +20,8 @@ static uint32_t choose_stripes(void)
     return count;
 }
 
-/* Decided once: an offset that a thread keeps has to be inside of every member. Each run of a world decides for itself. */
+/* Decided once, because an offset that a thread keeps must be inside every member. Each run of a world decides
+ * again. */
 uint32_t ceni_route_stripes(void)
 {
     static CENI_STATIC _Atomic uint32_t decided;
@@ -53,7 +53,7 @@ uint64_t ceni_member_uses(const ceni_member *member)
     return sum;
 }
 
-/* Touches nothing but the stripes: of many members all else is far away. */
+/* Touches only the stripes: with many members everything else is far away in memory. */
 void cen_member_look_at_others_(cen_member *cell, uint32_t offset)
 {
     cen_stripe_ *own = cen_stripe_of_(cell, offset);
@@ -67,7 +67,8 @@ void cen_member_look_at_others_(cen_member *cell, uint32_t offset)
     ceni_store_relaxed(&own->others, (uint32_t)sum); /* carries nothing */
 }
 
-/* Within the section, or under the lock, in which it was added: there is no mark yet (I2), and many are left: none ends by it. */
+/* Called in the section, or under the lock, in which the use was added. No bit is set yet (I2), and many uses are left,
+ * so this ends no stripe. */
 ceni_begun ceni_use_take_back(cen_stripe_ *stripe)
 {
     ceni_sub_relaxed(&stripe->word, CEN_USE_BEGINS_); /* as the addition; carries nothing */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The count of a member's uses, where every route passes; use.c has the rest, and the order. */
+/* The counts of a member's uses: the fast paths. use.c has the rest, and the order table. */
 #ifndef CENI_ROUTER_USE_H
 #define CENI_ROUTER_USE_H
 
@@ -8,14 +8,14 @@
 #include "sync/backoff.h"
 
 typedef enum ceni_begun {
-    CENI_NOT_BEGUN = 0, /* it is full, or used up */
+    CENI_NOT_BEGUN = 0, /* the member is full, or has had max_uses */
     CENI_BEGUN,
-    CENI_BEGUN_LAST, /* and that was its last: it is to drain */
+    CENI_BEGUN_LAST, /* and it was the last of max_uses: the member must drain */
 } ceni_begun;
 
 ceni_begun ceni_use_begin_limited(ceni_member *member);
 
-/* A use that was one too many to be counted: it has not begun. */
+/* Undo a use that was one more than the stripe can count: it has not begun. */
 ceni_begun ceni_use_take_back(cen_stripe_ *stripe);
 
 /* The sums over all stripes; exact when no use begins or ends. */
@@ -32,22 +32,22 @@ static inline uint64_t ceni_member_load(cen_member *cell)
     return CEN_IN_FLIGHT_(ceni_load_relaxed(&stripe->word)) + others; /* an estimate, too; carries nothing */
 }
 
-/* Whether others had uses of it in flight when this thread looked last. */
+/* Whether other threads had uses of it in flight when this thread last looked. */
 static inline bool ceni_use_knows_of_others(cen_member *cell)
 {
     /* an estimate; carries nothing */
     return ceni_load_relaxed(&cen_stripe_of_(cell, ceni_route_stripe())->others) != 0;
 }
 
-/* Looks at the others' uses of it again, now and then. */
+/* Now and then, read the other threads' uses of it again. */
 static inline void ceni_use_look_now_and_then(cen_member *cell, uint64_t random)
 {
     if (__builtin_expect(CEN_LOOK_AGAIN_(random), 0) && !ceni_planted(load_is_never_renewed))
         cen_member_look_at_others_(cell, ceni_route_stripe());
 }
 
-/* Begins a use, if the member has room. Within a section in which it was picked from the set, or under the lock. `limits` is
- * the router's, read after the set. Without a limit it touches one line of the member. */
+/* Begin a use, if the member has room. Called in the section in which the member was picked, or under the lock.
+ * `limits` is the router's, read after the set. Without a limit it touches one cache line of the member. */
 static inline ceni_begun ceni_use_begin(cen_router *router, cen_member *cell, bool limits, cen_route *route)
 {
     uint32_t offset = ceni_route_stripe();
@@ -62,7 +62,7 @@ static inline ceni_begun ceni_use_begin(cen_router *router, cen_member *cell, bo
     route->value = stripe->value;
     route->tag_ = CEN_ROUTE_TAG_(ceni_setting(&stripe->life), offset);
     if (__builtin_expect(offset != 0, 1)) {
-        /* Whoever sums up for good does so after a grace period (I2); carries nothing. */
+        /* A sum that decides is taken after a grace period (I2); carries nothing. */
         uint64_t before = ceni_add_relaxed(&stripe->word, CEN_USE_BEGINS_);
         if (__builtin_expect(CEN_TOO_MANY_(before) && !ceni_planted(use_beyond_count), 0))
             return ceni_use_take_back(stripe);

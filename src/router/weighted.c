@@ -2,9 +2,9 @@
 /*
  * Weighted: at random, in proportion to weight, in constant time.
  *
- * The table has a column for each member, all of one height. A column is its own
- * member's up to a mark, and above it another's, such that the areas are the
- * weights (Walker's alias method). A pick takes a column at random and a height at random.
+ * The table has a column for each member, all of one height. A column belongs to its own member up to a mark, and to
+ * another member above it, such that the areas are in proportion to the weights (Walker's alias method). A pick takes a
+ * column at random and a height at random.
  */
 #include "router/set.h"
 
@@ -13,7 +13,7 @@ typedef struct column {
     uint32_t other; /* above it: this one */
 } column;
 
-/* What is needed while the table is made stands behind the columns. */
+/* Memory that is used only while the table is made, behind the columns. */
 typedef struct work {
     uint64_t area;
 } work;
@@ -31,7 +31,7 @@ static void arrange(void *state, const cen_member_set *set, void *table)
     column *columns = table;
     work *works = (work *)(void *)(columns + count);
     uint32_t *stack = (uint32_t *)(void *)(works + count); /* too small from the left, large enough from the right */
-    uint64_t whole = 0;                                    /* a column's area, if all weights are taken times count */
+    uint64_t whole = 0; /* the area of a column, with all weights multiplied by count */
     for (uint32_t i = 0; i < count; i++) whole += cen_member_weight(ceni_set_at(set, i));
     for (uint32_t i = 0; i < count; i++) {
         works[i].area = (uint64_t)cen_member_weight(ceni_set_at(set, i)) * count;
@@ -51,7 +51,7 @@ static void arrange(void *state, const cen_member_set *set, void *table)
     }
 }
 
-static cen_member *pick(void *state, const cen_member_set *set, const cen_pick *wish, bool used)
+static cen_member *pick(void *state, const cen_member_set *set, const cen_route_hint *wish, bool used)
 {
     (void)state, (void)wish, (void)used;
     uint64_t random = ceni_route_random();

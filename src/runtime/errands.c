@@ -9,41 +9,37 @@
  *             else                         ▶ starts one, and then queues
  *             the limit is reached         ▶ queues: a helper that ends an errand looks
  *
- * The limit. A pool has few helpers, but a process may have many pools, and servers that are silent keep a helper for each
- * call. So of the errands that call drivers only `most` run at a time, and of these
+ * The limit. A pool uses few helpers, but a process may have many pools, and a silent server keeps a helper for each
+ * call. So only `most` errands that call drivers run at a time, and of these
  *
  *     proven + unproven  <= most - 1          one helper is kept for closings
  *     unproven + closing <= most - most / 4   a quarter is kept for pools whose last call succeeded
  *     unproven           <= most - most / 4 - 1
  *
- * Those of proven pools begin first, then closings, then the others, but for every OTHERS-th. A pool uses at most half of the
- * limit itself (chores.c). So one whose server is silent cannot stop another, and many of them cannot stop those that work.
+ * Errands of proven pools begin first, then closings, then the others. Every OTHERS-th that begins is one of the
+ * others. A pool itself uses at most half of the limit (chores.c). So a pool with a silent server cannot stop another
+ * pool, and many such pools cannot stop those that work.
  *
  * Invariants
- * I1  queued is the sum of `wanted` of all errands in the list of each kind; an errand is in
- *     the list of its kind while it is wanted.
- * I2  A helper that is not in an errand looks at the lists, under the mutex,
- *     before it sleeps and before it departs. So an errand that is queued while
- *     a helper is there is run, whatever else goes wrong. One that may not begin may as soon as another of the limited
- *     ends, and then that one's helper looks: each end lets one more begin, at most.
- * I3  Those that are queued and may begin <= spare + underway, but for errands that were queued although no
- *     thread could be had: each has a helper of its own to come, and one that
- *     blocks holds up no other. A helper is underway from when its starter knows
- *     that it was started, so that nobody relies on a start that fails. It may
- *     arrive before that, and then `underway` is one too low for a moment, which
- *     errs on the side of one helper more.
- * I4  Of the helpers that are spare or underway, as many as there are such errands
- *     are awake, or all.
+ * I1  queued is the sum of `wanted` of all errands in the list of each kind. An errand is in the list of its kind while
+ *     it is wanted.
+ * I2  A helper that is in no errand looks at the lists, under the mutex, before it sleeps and before it departs. So an
+ *     errand that is queued while a helper exists is run, whatever else fails. An errand that the limit holds back may
+ *     begin when another limited one ends, and that one's helper looks. Each end lets at most one more begin.
+ * I3  The errands that are queued and may begin <= spare + underway, except for errands that were queued although no
+ *     thread could be started. So each has a helper of its own to come, and an errand that blocks delays no other. A
+ *     helper counts as underway once its starter knows that it was started, so that no errand relies on a start that
+ *     fails. The helper may arrive before that. Then `underway` is one too low for a moment, and at worst one helper
+ *     more is started.
+ * I4  Of the helpers that are spare or underway, as many as there are such errands are awake, or all are.
  *
- * A helper is started before the errand is queued, with the mutex dropped. The
- * naive order, queue and then start, must take the errand back when the start
- * fails, and by then a helper that another thread started may have run it and
- * its memory may be gone.
+ * A helper is started before the errand is queued, with the mutex dropped. The naive order, queue and then start, must
+ * take the errand back when the start fails. By then another helper may have run it, and its memory may be gone.
  *
- * The word `called` of a helper is a futex word that is written under the mutex
- * and relaxed. `most_told`, `crowded_told` and `proven` are numbers that are read off the mutex and carry nothing: whoever changes
- * `proven` takes the mutex afterwards and sorts by what it reads there, so the last change is the one that stays.
- * All else is ordered by the mutex.
+ * The word `called` of a helper is a futex word that is written under the mutex and relaxed. `most_told`,
+ * `crowded_told` and `proven` are numbers that are read without the mutex and carry nothing. A thread that changes
+ * `proven` then takes the mutex and sorts the errand by the value that it reads there, so the last change stays. The
+ * mutex orders everything else.
  *
  * Tested by tests/unit/runtime/errand_test.c, tests/explore/runtime_errand_test.c.
  */
@@ -53,12 +49,12 @@
 #include "port/process_exit.h"
 #include "runtime/internal.h"
 
-enum { OTHERS = 8 }; /* of so many that begin at the limit, one is an UNPROVEN pool's, if any waits */
+enum { OTHERS = 8 }; /* of this number of errands that begin, one is UNPROVEN, if any waits */
 
 void ceni_errand_init_limited(ceni_errand *errand, void (*run)(ceni_errand *errand), ceni_errand_kind kind)
 {
     errand->run = run;
-    ceni_store_relaxed(&errand->proven, false); /* nobody knows it yet; carries nothing */
+    ceni_store_relaxed(&errand->proven, false); /* no other thread knows it yet; carries nothing */
     ceni_list_init(&errand->link);
     errand->wanted = 0;
     errand->kind = kind;
@@ -71,7 +67,7 @@ void ceni_errand_init(ceni_errand *errand, void (*run)(ceni_errand *errand))
 
 /* ---- The limit --------------------------------------------------------------------- */
 
-/* How many more of each kind may begin; those of several are shared. */
+/* How many more errands may begin. A kind may need several of these. */
 typedef struct room {
     uint32_t all, pools, doubtful, unproven;
 } room;
@@ -100,7 +96,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* How many of that kind fit. */
+/* How many of a kind may begin. */
 static uint32_t fit(const room *r, ceni_errand_kind kind)
 {
     switch (kind) {
@@ -111,7 +107,8 @@ static uint32_t fit(const room *r, ceni_errand_kind kind)
     }
 }
 
-/* Of so many of each kind, how many may begin now. Proven ones and closings first: the others need the room of both. */
+/* How many of the queued errands, by kind, may begin now. Proven ones and closings first: the others need the room of
+ * both. */
 static uint32_t ready_of(const cen_runtime *runtime, const uint32_t *queued)
 {
     room r = room_locked(runtime);
@@ -147,7 +144,7 @@ uint32_t ceni_runtime_limit(const cen_runtime *runtime)
     return ceni_load_relaxed(&((cen_runtime *)(uintptr_t)runtime)->most_told); /* a number; carries nothing */
 }
 
-/* After each change of what is queued or runs. */
+/* Called after each change of the queued or running errands. */
 static void note_crowd_locked(cen_runtime *runtime)
 {
     bool crowded = ceni_errands_queued_locked(runtime) > ceni_errands_ready_locked(runtime);
@@ -165,7 +162,7 @@ static void add_locked(cen_runtime *runtime, ceni_errand *errand)
     note_crowd_locked(runtime);
 }
 
-/* Of which kind the next is; CENI_ERRAND_KINDS: none may begin. */
+/* The kind of the next errand; CENI_ERRAND_KINDS: none may begin. */
 static ceni_errand_kind next_kind_locked(cen_runtime *runtime)
 {
     room r = room_locked(runtime);
@@ -180,7 +177,7 @@ static ceni_errand_kind next_kind_locked(cen_runtime *runtime)
     return CENI_ERRAND_UNPROVEN;
 }
 
-/* The first that may begin. If it is wanted more than once it goes to the end: the others come first. */
+/* Take the first errand that may begin. If it is wanted again it goes to the end of its list, behind the others. */
 static ceni_errand *take_locked(cen_runtime *runtime)
 {
     ceni_errand_kind kind = next_kind_locked(runtime);
@@ -220,7 +217,7 @@ static int64_t linger_until(const cen_runtime *runtime)
     return now > CENI_FOREVER - runtime->idle_timeout_ns ? CENI_FOREVER : now + runtime->idle_timeout_ns;
 }
 
-/* Sleeps until it is called or has lingered; false: it has lingered. */
+/* Sleep until the helper is called, or for the idle timeout. False: the idle timeout has passed. */
 static bool idle_locked(cen_runtime *runtime, ceni_runtime_thread *self)
 {
     int64_t until = linger_until(runtime);
@@ -240,8 +237,8 @@ static bool idle_locked(cen_runtime *runtime, ceni_runtime_thread *self)
     return woken == CENI_WOKEN;
 }
 
-/* A helper counts as in a call from before it takes an errand until it sleeps or has begun to leave, and anew for each errand.
- * False: the process exits, and what is queued stays there. */
+/* A helper counts as in a call from before it takes an errand until it sleeps or has begun to leave. Each errand is a
+ * new call. False: the process exits, and queued errands stay queued. */
 static bool begin_call(ceni_runtime_thread *self)
 {
     ceni_runtime_end_call(self);
@@ -268,7 +265,7 @@ static void help(void *argument)
             lingered = false;
         } else {
             if (lingered || runtime->stopping) break;
-            ceni_runtime_end_call(&self); /* whoever awaits it is woken by this, and finds it spare */
+            ceni_runtime_end_call(&self); /* a thread that awaits that is woken by this, and finds the helper spare */
             lingered = !idle_locked(runtime, &self);
         }
     }
@@ -291,7 +288,7 @@ static cen_status start_helper_locked(cen_runtime *runtime)
     return status;
 }
 
-/* Those who will look at the errands before they sleep, the idle ones included. */
+/* The helpers that will look at the lists before they sleep, including the idle ones. */
 static int64_t to_come_locked(const cen_runtime *runtime)
 {
     return (int64_t)runtime->spare + runtime->underway;
@@ -308,7 +305,7 @@ static uint32_t ready_with_locked(const cen_runtime *runtime, ceni_errand_kind k
 bool ceni_helpers_have_locked(cen_runtime *runtime, ceni_errand_kind kind, uint32_t more)
 {
     if (runtime->manual) return true;
-    if (ceni_exiting()) return false; /* nobody would run it */
+    if (ceni_exiting()) return false; /* no helper would run it */
     while (to_come_locked(runtime) < (int64_t)ready_with_locked(runtime, kind, more)) {
         if (runtime->helpers > 0 && ceni_planted(errand_waits_for_the_busy)) break;
         if (start_helper_locked(runtime) != CEN_OK) return false;
@@ -316,7 +313,7 @@ bool ceni_helpers_have_locked(cen_runtime *runtime, ceni_errand_kind kind, uint3
     return true;
 }
 
-/* The word of an idle helper that is to be woken, if the awake are too few. */
+/* If too few helpers are awake, call an idle one. Return its word, which the caller must wake. */
 static _Atomic uint32_t *call_helper_locked(cen_runtime *runtime)
 {
     ceni_list *link = ceni_list_first(&runtime->idle);
@@ -346,17 +343,17 @@ cen_status ceni_errand_post(cen_runtime *runtime, ceni_errand *errand)
     }
     _Atomic uint32_t *word = ceni_errand_queue_locked(runtime, errand);
     ceni_runtime_unlock(runtime);
-    /* The errand may have been run by now, and the helper be gone: the address is only a name. */
+    /* The errand may have been run by now, and the helper may be gone: only the address is used. */
     if (word) ceni_futex_wake(word, 1);
     return CEN_OK;
 }
 
-/* More may begin than before: starts and calls those who are to run it. Drops the mutex meanwhile. */
+/* More errands may begin than before: start and call helpers for them. Drops the mutex meanwhile. */
 static void begin_more_locked(cen_runtime *runtime)
 {
     note_crowd_locked(runtime);
     ceni_helpers_have_locked(runtime, CENI_ERRAND_FREE,
-                             0); /* if none can be had, a helper looks when it has ended its errand */
+                             0); /* if none can be started, a helper looks when it has ended its errand */
     for (_Atomic uint32_t *word; (word = call_helper_locked(runtime));) ceni_futex_wake(word, 1);
 }
 
@@ -394,6 +391,6 @@ uint32_t ceni_errand_unpost(cen_runtime *runtime, ceni_errand *errand)
     errand->wanted = 0;
     note_crowd_locked(runtime);
     ceni_runtime_unlock(runtime);
-    if (count > 0) ceni_exit_nudge(); /* somebody may await the end of what is queued */
+    if (count > 0) ceni_exit_nudge(); /* a thread may wait until nothing is queued */
     return count;
 }

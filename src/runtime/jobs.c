@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtime as an executor: jobs, which are somebody else's, run as errands.
+ * The runtime as an executor: jobs of any origin, run as errands.
  *
- *     post:   a helper is there, or is started, or none can be had ▶ the job is queued, and the errand is wanted once more
- *     helper: takes the errand ▶ takes the first job ▶ runs it, and touches it no more
+ *     post:   a helper is free, or is started, or none can be ▶ the job is queued, and the errand is wanted once more
+ *     helper: takes the errand ▶ takes the first job ▶ runs it, and does not touch it afterwards
  *     retry:  an alarm, while there are too few helpers ▶ starts what is missing ▶ else is set again
  *
- * A job has room for one pointer, so it cannot be an errand itself. One errand
- * stands for all jobs of a list and is wanted once for each.
+ * A job has room for one pointer, so it cannot be an errand itself. One errand stands for all jobs of a list and is
+ * wanted once for each.
  *
  * Invariants
- * I1  A list has as many jobs as its errand is wanted, plus the helpers that
- *     have taken the errand and have not taken a job. So each of these finds one.
- * I2  While jobs are queued and there are too few helpers, because no thread could
- *     be had, the retry is set, or is just being called. If there is no keeper
- *     either, the next post of anything, or the next alarm, tries again.
- * I3  A counted job is a user of the process' own runtime from before it is
- *     queued until it has returned. One of the other list is no user: whoever
- *     frees the runtime is refused while one is queued, and waits, as for all
- *     its threads, while one runs.
+ * I1  A list has as many jobs as its errand is wanted, plus one for each helper that has taken the errand and has not
+ *     taken a job yet. So each of these helpers finds one.
+ * I2  While jobs are queued and there are too few helpers, because no thread could be started, the retry alarm is set
+ *     or in its call. If the keeper could not be started either, the next post of anything, or the next alarm, tries
+ *     again.
+ * I3  A counted job is a user of the default runtime from before it is queued until it has returned. A job of the
+ *     other list is no user: freeing the runtime is refused while one is queued, and waits while one runs, as for all
+ *     threads of the runtime.
  *
- * The job is queued in the same step as the errand, after the helper was
- * started: as soon as it is in the list a helper that came for another may run
- * it, the program may see that, and free the runtime. From then on nothing of the
- * runtime is touched but a word, by its address.
+ * The job is queued in the same critical section as the errand, after the helper was started. As soon as the job is in
+ * the list, a helper that came for another job may run it, and the program may then free the runtime. From then on the
+ * post uses no more of the runtime than the address of a word.
  *
- * All is ordered by the runtime's mutex.
+ * The runtime's mutex orders everything.
  *
  * Tested by tests/unit/runtime/executor_test.c, fork_test.c,
  * tests/explore/runtime_executor_test.c, tests/faults/runtime_faults_test.c.
@@ -115,7 +113,7 @@ static void post_to_own(cen_executor *executor, cen_job *job)
     if (own) ceni_jobs_post_counted(own, job);
 }
 
-/* In a forked child the runtime is the parent's, whose threads are not here. */
+/* In the child of a fork the runtime is the parent's, and its threads do not exist. */
 static void post_to_runtime(cen_executor *executor, cen_job *job)
 {
     cen_runtime *runtime = (cen_runtime *)(void *)executor;

@@ -6,30 +6,27 @@
  *     keeper: wheel ▶ due ▶ taken out ▶ called, with no lock held
  *
  * Invariants
- * I1  An alarm that is set is in its wheel or in `due`, once. Taking it out,
- *     under the mutex, decides who has it: unset or the call.
- * I2  While the keeper sleeps, keeper_until is no later than the first moment
- *     in the wheel and `due` is empty, or keeper_turns has been turned since it
- *     looked: it will not sleep, or is being woken.
- * I3  has_keeper is true only of a keeper that was started. It is started with
- *     the mutex held, once in the life of a runtime, so that nobody takes one
- *     for granted whose start then fails.
+ * I1  An alarm that is set is in its wheel or in `due`, once. The thread that takes it out, under the mutex, decides
+ *     whether it is unset or called.
+ * I2  While the keeper sleeps, one of these holds. keeper_until is no later than the first moment in the wheel, and
+ *     `due` is empty. Or keeper_turns has changed since the keeper looked: it will not sleep, or is being woken.
+ * I3  has_keeper is true only of a keeper that was started. It is started with the mutex held, once in the life of a
+ *     runtime, so that no thread relies on a keeper whose start then fails.
  *
- * The naive set wakes the keeper always: a system call for every deadline that
- * moves. The naive opposite compares with the wheel's first moment before the
- * insertion: a keeper that was woken and has not looked yet is woken again and
- * again, and one whose first alarm was moved later sleeps too long for the
- * next. Here the comparison is with what the keeper itself said (I2).
+ * One naive set always wakes the keeper: a system call for every deadline that moves. Another compares with the wheel's
+ * first moment before the insertion: a keeper that was woken and has not looked yet is woken again and again, and one
+ * whose first alarm was moved later sleeps too long for the next. Here set compares with the moment until which the
+ * keeper sleeps (I2).
  *
- * The crowd. A hundred thousand tasks may have one deadline. In one wheel with all other alarms they are due before whatever
- * was set for a little later, and to move them out of the wheel takes long under the mutex. So they have a wheel of their
- * own, which is advanced in pieces, and the keeper calls one of them and one of the others in turn.
+ * The crowd. A hundred thousand tasks may have one deadline. In one wheel with all other alarms they would be called
+ * before alarms that were set for a little later, and moving them out of the wheel would hold the mutex for long. So
+ * they have a wheel of their own, which is advanced in pieces, and the keeper calls one of them and one of the others
+ * in turn.
  *
- * The wheel may ask to be advanced before its first moment; the keeper then
- * wakes in vain, a handful of times at most for one alarm.
+ * The wheel may ask to be advanced before its first moment. Then the keeper wakes without an alarm to call, a handful
+ * of times at most for one alarm.
  *
- * keeper_turns is a futex word that is written under the mutex and relaxed.
- * All else is ordered by the mutex.
+ * keeper_turns is a futex word that is written under the mutex and relaxed. The mutex orders everything else.
  *
  * Tested by tests/unit/runtime/alarm_test.c, tests/explore/runtime_alarm_test.c.
  */
@@ -38,9 +35,9 @@
 #include "runtime/internal.h"
 
 enum {
-    ORDINARY = 0, /* kinds of a timer */
+    ORDINARY = 0, /* the kinds of timers */
     OF_CROWD,
-    CROWD_PIECE = 256, /* timers that are moved without dropping the mutex */
+    CROWD_PIECE = 256, /* timers that are moved in one critical section */
 };
 
 void ceni_alarm_init(ceni_alarm *alarm, void (*due)(ceni_alarm *alarm))
@@ -89,7 +86,8 @@ ceni_ran ceni_alarms_run_locked(cen_runtime *runtime, int64_t now)
     if (!timer) return CENI_RAN_NOTHING;
     ceni_alarm *alarm = CENI_LIST_ENTRY(timer, ceni_alarm, timer);
     uint64_t epoch = runtime->epoch;
-    /* At exit alarms go on, uncounted: deadlines hold until the end. A thread that polls is the program's. */
+    /* At exit alarms go on, not counted as calls: deadlines hold until the end. A thread that polls is the
+     * program's. */
     uint64_t call = runtime->manual ? 0 : ceni_exit_call_begin();
     ceni_runtime_unlock(runtime);
     ceni_rank_expect_none("an alarm");
@@ -134,8 +132,8 @@ static cen_status have_keeper_locked(cen_runtime *runtime)
     return status;
 }
 
-/* Whether the keeper must be woken for something at `moment`. One that has
- * been called already is not called again. */
+/* Whether the keeper must be woken for an alarm at `moment`. A keeper that has been called already is not called
+ * again. */
 static bool call_keeper_locked(cen_runtime *runtime, int64_t moment, bool moved)
 {
     if (moment >= runtime->keeper_until || (moved && ceni_planted(alarm_moved_in_silence))) return false;
@@ -164,7 +162,7 @@ bool ceni_alarm_set(cen_runtime *runtime, ceni_alarm *alarm, int64_t moment, cen
     ceni_runtime_lock(runtime);
     _Atomic uint32_t *word = ceni_alarm_set_locked(runtime, alarm, moment, &moved, &had);
     ceni_runtime_unlock(runtime);
-    /* The alarm may have been called by now, and all be gone: the address is only a name. */
+    /* The alarm may have been called by now, and the runtime may be gone: only the address is used. */
     if (word) ceni_futex_wake(word, 1);
     if (status) *status = had;
     return moved;

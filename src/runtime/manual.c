@@ -1,35 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runtime without threads: the program's own run what is due.
+ * A runtime without threads: the program's threads run what is due.
  *
- * One at a time is the runner: the one who polls, one who waits for something
- * of this runtime and tends it meanwhile, or one who moves virtual time. The
- * mutex is dropped around each call; that `runner` is set keeps the others out,
- * and the thread itself, if it comes again from within a call.
+ * One thread at a time is the runner: a thread that polls, one that waits for an event of this runtime and tends it
+ * meanwhile, or one that moves virtual time. The mutex is dropped around each call. `runner` keeps other threads out,
+ * and also a second call of the runner from within a call.
  *
  * Invariants
- * I1  `said` is the moment the last poll answered, and INT64_MIN while one is
- *     under way: it will see for itself what there is.
- * I2  While nobody runs, the bell rings if anything is to be done before `said`.
- *     Who notes such a thing rings it, and a runner that is not a poll does so
- *     before it ends. Poll silences it under the same mutex.
- * I4  A poll of a pollable that meets another runner silences the bell and sets
- *     `said` to FOREVER: it expects nothing any more. So the runner, if it is not
- *     a poll, rings before it ends if there is anything to do, now or later.
- * I3  Virtual time never goes back, and moves only while its mover is the
- *     runner: nobody is called at a moment that is not now.
+ * I1  `said` is the moment that the last poll returned, and INT64_MIN while a poll is under way: it will look by
+ *     itself.
+ * I2  While there is no runner, the bell rings if anything is due before `said`. A thread that sets such an alarm or
+ *     posts such an errand rings it. A runner that is no poll rings it before it ends. Poll silences it under the same
+ *     mutex.
+ * I4  A poll of a pollable that meets another runner silences the bell and sets `said` to FOREVER: it expects nothing.
+ *     So the runner, if it is no poll, rings before it ends if anything is due, then or later.
+ * I3  Virtual time never goes back. It moves only while its mover is the runner: no call is made at a moment other than
+ *     now.
  *
- * The naive advance moves the clock to its end and runs what is due. Then an
- * alarm that was to go off every second and is set anew by its own call goes
- * off once in an hour, and everything on the way believes it is late. Here time
- * goes from moment to moment as the wheel asks, and stops at each.
+ * The naive advance moves the clock to its end and runs what is due. Then an alarm that is due every second, set again
+ * by its own call, is called once in an hour, and everything on the way believes it is late. Here time moves from one
+ * moment of the wheel to the next and stops at each.
  *
- * `runs` is a futex word that is written under the mutex and relaxed; `clock` is
- * a number for whoever asks. All else is ordered by the mutex.
+ * `runs` is a futex word that is written under the mutex and relaxed. `clock` is a number. The mutex orders everything
+ * else.
  *
- * The naive I4 leaves both as they are. Then the runner moves the next moment to
- * one behind `said`, which the loop was never told, or has something to do while
- * the bell rings already: the loop sleeps on, the latter if it is edge-triggered.
+ * The naive I4 leaves `said` and the bell unchanged. Then the loop, which was told FOREVER, sleeps on in two cases. The
+ * next moment after the run is not before `said`, so the runner does not ring. Or the bell was ringing already, and the
+ * loop is edge-triggered.
  *
  * Tested by tests/unit/runtime/manual_test.c, poll_test.c, tests/explore/pollable_test.c.
  */
@@ -37,8 +34,8 @@
 #include "runtime/internal.h"
 
 enum {
-    CALLS_IN_A_POLL = 1000,  /* work that makes more work must not keep the program's loop for ever */
-    TEND_AGAIN_NS = 5000000, /* nobody wakes one who tends: it looks again, for what others have set meanwhile */
+    CALLS_IN_A_POLL = 1000,  /* a bound: calls that make more work must not keep the program's loop */
+    TEND_AGAIN_NS = 5000000, /* a tending thread is not woken: it looks again for what others have set meanwhile */
 };
 
 /* ---- The bell ---------------------------------------------------------------------- */
@@ -64,14 +61,14 @@ void ceni_manual_note_locked(cen_runtime *runtime, int64_t moment)
 
 /* ---- Running ----------------------------------------------------------------------- */
 
-/* When there is something to do next; in the past if there is now. */
+/* The moment at which something is due next; one in the past if something is due. */
 static int64_t next_locked(const cen_runtime *runtime)
 {
     return ceni_errands_queued_locked(runtime) > 0 ? INT64_MIN : ceni_alarms_next_locked(runtime);
 }
 
-/* One alarm and one errand in turn, so that neither starves the other. ONE: there may be more. *ran, if it is not NULL: how
- * many. */
+/* One alarm and one errand in turn, so that neither starves the other. CENI_RAN_ONE: more may be due. *ran, if it is
+ * not NULL, is raised by the number of calls. */
 static ceni_ran run_due_locked(cen_runtime *runtime, unsigned most, unsigned *ran)
 {
     for (unsigned calls = 0; calls < most; calls++) {
@@ -102,7 +99,7 @@ static void end_run_locked(cen_runtime *runtime)
     if (somebody_waits) ceni_futex_wake(&runtime->runs, UINT32_MAX);
 }
 
-/* The end of a run that was no poll: the program's loop is told of what it does not expect (I2). */
+/* End a run that was no poll: ring if anything is due before the program's loop expects it (I2). */
 static void end_other_run_locked(cen_runtime *runtime)
 {
     if (next_locked(runtime) < runtime->said) ring_locked(runtime);
@@ -116,7 +113,7 @@ static bool can_run(const cen_runtime *runtime)
 
 /* ---- Poll --------------------------------------------------------------------------- */
 
-/* The runner's. False: it is now in a forked child. */
+/* Called by the runner. False: the thread is now in the child of a fork. */
 static bool run_for_poll_locked(cen_runtime *runtime, unsigned *ran)
 {
     silence_locked(runtime);
@@ -195,7 +192,7 @@ static void move_clock_locked(cen_runtime *runtime, int64_t moment)
     if (moment > ceni_runtime_now(runtime)) ceni_store_relaxed(&runtime->clock, moment); /* a number; carries nothing */
 }
 
-/* The runner's: false if it is now in a forked child. */
+/* Called by the runner. False: the thread is now in the child of a fork. */
 static bool move_to_locked(cen_runtime *runtime, int64_t target)
 {
     if (ceni_planted(advance_in_one_step)) move_clock_locked(runtime, target);
@@ -212,7 +209,7 @@ static bool move_to_locked(cen_runtime *runtime, int64_t target)
     return true;
 }
 
-/* Waits for those who run; false if that is the caller. */
+/* Wait until the caller is the runner. False: it is the runner already, and called from within a call. */
 static bool await_turn_locked(cen_runtime *runtime)
 {
     if (runtime->runner == ceni_thread_id()) return false;
@@ -236,7 +233,7 @@ cen_status cen_runtime_advance(cen_runtime *runtime, int64_t ns)
         ceni_runtime_unlock(runtime);
         return CEN_MISUSE;
     }
-    int64_t now = ceni_runtime_now(runtime), last = CENI_FOREVER - 1; /* FOREVER itself never comes */
+    int64_t now = ceni_runtime_now(runtime), last = CENI_FOREVER - 1; /* the clock never reaches FOREVER */
     if (move_to_locked(runtime, ns > last - now ? last : now + ns)) end_other_run_locked(runtime);
     return CEN_OK;
 }

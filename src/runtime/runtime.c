@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making a runtime, who uses it, and its end.
+ * Creating a runtime, its users, and its end.
  *
- * The process' own is made by the first who joins it, and found by all others
- * in `process`. Its last user takes it out of there, under the lock, and then
- * ends it: whoever joins meanwhile makes a new one, and for a moment there are
- * two. Nothing ends it but its last user: exit waits for its threads to be out
- * of their calls (port/process_exit.h) and leaves the rest as it is.
+ * The process's default runtime (`process.own`) is made by the first user that joins it. Its last user takes it out of
+ * `process`, under the lock, and then ends it. A user that joins meanwhile makes a new one, so for a moment there may
+ * be two. Only its last user ends it: exit waits until its threads are out of their calls (port/process_exit.h) and
+ * leaves the rest as it is.
  *
- * `process` is made by the first who asks, and made anew by the first who asks
- * in a forked child, where the parent's lock may be held by a thread that does
- * not exist. The claim names the process too: a child that is forked in the
- * middle of it does not wait for a thread that it does not have.
+ * `process` is initialised by the first thread that needs it. In the child of a fork the first thread that needs it
+ * initialises it again, because the parent's lock may be held by a thread that does not exist there. The claim names
+ * the process too: a child that is forked in the middle of the initialisation does not wait for a thread that it does
+ * not have.
  *
- * In a forked child a runtime of the parent's is memory and nothing else: users
- * that end are counted down, under the child's own lock, and the last gives
- * the memory of what was the process' own back.
+ * In the child of a fork, a runtime of the parent is memory and nothing else. Users that leave are counted down, under
+ * the child's own lock. The last one frees the memory of what was the parent's default runtime.
  *
  * Invariants
- * I1  `users` of every runtime, and `process.own`, are touched under the lock of
- *     `process` only.
- * I2  process.own has users; it is NULL as soon as there are none.
- * I3  Whoever takes a runtime from process.own holds that lock until it has
- *     counted itself or has done with it.
- * I4  A job is kept only while there is no process.own, for lack of memory.
- *     Whoever makes one, or joins it, takes what is kept along.
- * I5  An explicit runtime that was let go of has no users but resting ones, so
- *     nothing will be due in it, and it needs nobody who polls it.
+ * I1  `users` of every runtime, and `process.own`, are touched under the lock of `process` only.
+ * I2  process.own has users. It is NULL as soon as it has none.
+ * I3  A thread that takes a runtime from process.own holds that lock until it has counted itself as a user or is done
+ *     with the runtime.
+ * I4  A job is kept only while there is no process.own, for lack of memory. A thread that makes one, or joins it, posts
+ *     the kept jobs to it.
+ * I5  An explicit runtime for which ceni_runtime_let_go has succeeded has only resting users. So nothing will be due in
+ *     it, and no thread needs to poll it.
  *
  * Order table
  * tag  site    | operation     | order   | pairs with | carries             | breaks if weakened
- * All is ordered by the locks, and what they are made of by record/owned.h.
+ * The locks order everything; record/owned.h orders their initialisation.
  *
  * Tested by tests/unit/runtime/life_test.c, own_test.c, fork_test.c,
  * tests/explore/runtime_life_test.c, tests/faults/runtime_faults_test.c.
@@ -48,15 +45,15 @@
 static const int64_t default_linger_ns = INT64_C(10000000000);
 enum { DEFAULT_HELPERS = 256, LEAST_HELPERS = 2 }; /* one of them is kept for closings */
 
-/* ---- The process' own, and the users of all --------------------------------------------- */
+/* ---- The default runtime, and all users ------------------------------------------------- */
 
 static CENI_STATIC struct {
     ceni_mutex mutex;          /* rank RUNTIMES */
     cen_runtime *own;          /* NULL: there is none */
-    cen_job *kept, *kept_last; /* jobs for which it could not be made; none while it is there */
-    int32_t max_helpers;       /* its limit, now and whenever it is made; 0: the default */
+    cen_job *kept, *kept_last; /* jobs for which it could not be made; none while it exists */
+    int32_t max_helpers;       /* its limit, also when it is made again; 0: the default */
 } process;
-static CENI_STATIC ceni_owned owned; /* a forked child has all of that anew */
+static CENI_STATIC ceni_owned owned; /* the child of a fork initialises it again */
 
 static void process_lock(void)
 {
@@ -98,12 +95,12 @@ static cen_runtime *make(const cen_runtime_options *o)
     snprintf(runtime->name, sizeof runtime->name, "%s", o->name ? o->name : "cenote");
     runtime->keeper_until = INT64_MIN;
     runtime->said = CENI_FOREVER;
-    ceni_store_relaxed(&runtime->clock, first_virtual_moment); /* nobody knows it yet; carries nothing */
+    ceni_store_relaxed(&runtime->clock, first_virtual_moment); /* no other thread knows it yet; carries nothing */
     ceni_list_init(&runtime->due);
     ceni_list_init(&runtime->crowd_due);
     for (int kind = 0; kind < CENI_ERRAND_KINDS; kind++) ceni_list_init(&runtime->errands[kind]);
     runtime->most = limit_of(o->max_helpers);
-    ceni_store_relaxed(&runtime->most_told, runtime->most); /* nobody knows it yet; carries nothing */
+    ceni_store_relaxed(&runtime->most_told, runtime->most); /* no other thread knows it yet; carries nothing */
     ceni_list_init(&runtime->idle);
     ceni_list_init(&runtime->members);
     ceni_wheel_init(&runtime->wheel, ceni_runtime_now(runtime));
@@ -120,14 +117,14 @@ void ceni_runtime_release(cen_runtime *runtime)
 
 /* ---- Users ---------------------------------------------------------------------------------- */
 
-/* Counts a user of the process' own; `made` becomes it if there is none. What
- * was kept for it is counted and posted. */
+/* Count a user of the default runtime. If there is none, `made` becomes it. Jobs that were kept for it are counted and
+ * posted. */
 static cen_runtime *join_own(cen_runtime *made)
 {
     process_lock();
     if (!process.own && made) {
         made->most = limit_of(process.max_helpers);
-        ceni_store_relaxed(&made->most_told, made->most); /* nobody knows it yet; carries nothing */
+        ceni_store_relaxed(&made->most_told, made->most); /* no other thread knows it yet; carries nothing */
         process.own = made;
     }
     cen_runtime *own = process.own;
@@ -154,7 +151,7 @@ static cen_status join_or_make_own(cen_runtime **out)
         if (!made) return CEN_NO_MEMORY;
         made->own = true;
         found = join_own(made);
-        if (found != made) ceni_runtime_release(made); /* another was first */
+        if (found != made) ceni_runtime_release(made); /* another thread was first */
     }
     *out = found;
     return CEN_OK;
@@ -166,7 +163,7 @@ cen_runtime *ceni_runtime_join_or_keep(cen_job *job)
     ceni_exit_register(NULL, NULL);
     if (join_or_make_own(&own) == CEN_OK) return own;
     process_lock();
-    own = process.own; /* another thread may have had more luck meanwhile */
+    own = process.own; /* another thread may have made it meanwhile */
     if (own) {
         own->users++;
     } else {
@@ -197,7 +194,7 @@ void ceni_runtime_leave(cen_runtime *runtime)
     bool ends = --runtime->users == 0 && (runtime->own || runtime->gone);
     if (ends && process.own == runtime) process.own = NULL;
     process_unlock();
-    if (!ends) return; /* and whoever frees an explicit one may have done so by now */
+    if (!ends) return; /* an explicit one may have been freed by now */
     void (*gone)(void *argument) = runtime->gone;
     void *argument = runtime->gone_argument;
     if (!ceni_fork_is(runtime->epoch) || ceni_runtime_stop(runtime)) ceni_runtime_release(runtime);
@@ -244,7 +241,7 @@ cen_status ceni_runtime_let_go(cen_runtime *runtime, void (*gone)(void *argument
     return CEN_OK;
 }
 
-/* ---- Explicit ones ---------------------------------------------------------------------------- */
+/* ---- Explicit runtimes ---------------------------------------------------------------------------- */
 
 static cen_status refuse(cen_error *error, const char *what)
 {
@@ -265,10 +262,10 @@ static cen_status check_options(const cen_runtime_options *given, cen_runtime_op
         return ceni_error_set(error, CEN_INVALID, 0, "cen_runtime_new: options.idle_timeout_ns " CEN_TIME_IS_TINY,
                               (long long)o->idle_timeout_ns);
     if (o->idle_timeout_ns < CEN_NONE)
-        return ceni_error_set(
-            error, CEN_INVALID, 0,
-            "cen_runtime_new: options.idle_timeout_ns is %lld, which is neither a time nor CEN_OFF nor CEN_NONE",
-            (long long)o->idle_timeout_ns);
+        return ceni_error_set(error, CEN_INVALID, 0,
+                              "cen_runtime_new: options.idle_timeout_ns must be positive, 0 for the default, CEN_OFF "
+                              "or CEN_NONE (got %lld)",
+                              (long long)o->idle_timeout_ns);
     if (!is_limit(o->max_helpers))
         return ceni_error_set(
             error, CEN_INVALID, 0,
@@ -287,7 +284,7 @@ cen_status cen_runtime_new(const cen_runtime_options *options, cen_runtime **out
     cen_status status = check_options(options, &known, error);
     if (status != CEN_OK) return status;
     cen_runtime *runtime = make(o);
-    if (!runtime) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_runtime_new: there is no memory for it");
+    if (!runtime) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_runtime_new: out of memory");
     int code = 0;
     if (o->manual && ceni_bell_init(&runtime->bell, &code) != CEN_OK) goto undo_runtime;
     *out = runtime;
@@ -295,11 +292,10 @@ cen_status cen_runtime_new(const cen_runtime_options *options, cen_runtime **out
 
 undo_runtime:
     ceni_runtime_release(runtime);
-    return ceni_error_set(error, CEN_SYSTEM, code, "cen_runtime_new: the system has no descriptor for it (errno %d)",
-                          code);
+    return ceni_error_set(error, CEN_SYSTEM, code, "cen_runtime_new: cannot create a descriptor (errno %d)", code);
 }
 
-/* Why it cannot end, if it cannot. */
+/* OK if the runtime can end, or why it cannot. */
 static cen_status end_refused(cen_runtime *runtime)
 {
     process_lock();
@@ -323,7 +319,7 @@ cen_status cen_runtime_free(cen_runtime *runtime)
     return CEN_OK;
 }
 
-/* ---- What it is, and what it does ------------------------------------------------------------ */
+/* ---- Properties and statistics --------------------------------------------------------------- */
 
 bool ceni_runtime_is_manual(const cen_runtime *runtime)
 {
@@ -397,7 +393,7 @@ cen_status cen_runtime_max_helpers_set(cen_runtime *runtime, int32_t max_helpers
     process_lock();
     process.max_helpers = max_helpers;
     cen_runtime *own = process.own;
-    if (own) own->users++; /* it does not end meanwhile */
+    if (own) own->users++; /* so that it does not end meanwhile */
     process_unlock();
     if (!own) return CEN_OK;
     limit(own, max_helpers);
@@ -407,7 +403,7 @@ cen_status cen_runtime_max_helpers_set(cen_runtime *runtime, int32_t max_helpers
 
 /* ---- Waiting for its threads ------------------------------------------------------------------- */
 
-/* No helper is in a call, and none will be for what is queued. */
+/* No errand is queued, and no helper of an explicit runtime is in one. */
 static bool is_idle(void *argument)
 {
     cen_runtime *runtime = argument;

@@ -4,37 +4,30 @@
  *
  *     start ▶ (underway) ▶ arrive ▶ works under the mutex ▶ depart
  *
- * A thread keeps its record on its own stack, so that starting one needs no
- * memory of the runtime's, and joins or detaches by ceni_thread_self, so that
- * nobody has to bring it the handle that its starter got.
+ * A thread keeps its record on its own stack, so that starting it needs no memory of the runtime. It joins and detaches
+ * by ceni_thread_self, so that its starter need not hand it the handle that it got.
  *
- * Two ways out:
- *     lingered out   it detaches itself; nobody knows of it any more
- *     stopped        it leaves its handle in `ended` and joins the one it found
- *                    there. So the threads join one another in the order of
- *                    their departure, and whoever stopped them joins the last.
+ * Two ways to end:
+ *     idle timeout   it detaches itself, and no thread knows of it
+ *     stopped        it leaves its handle in `ended` and joins the one that it found there. So the threads join one
+ *                    another in the order of their departure, and the thread that stopped them joins the last.
  *
  * Invariants
- * I1  `threads` counts every thread that may still touch the runtime: it goes
- *     up before the start, and down in the last critical section of the thread
- *     or of a starter whose start failed.
- * I2  Of those that departed after `stopping` was set, all but one are being
- *     joined by the next; that one is `ended`.
- * I3  The memory is given back by one who saw `threads` at 0 under the mutex:
- *     the one who stopped them, or, if that was one of them, that one when it
- *     departs (`abandoned`).
+ * I1  `threads` counts every thread that may still touch the runtime. It rises before the start. It falls in the last
+ *     critical section of the thread, or of a starter whose start failed.
+ * I2  Of the threads that departed after `stopping` was set, all but one are being joined by the next. That one is
+ *     `ended`.
+ * I3  The memory is freed by a thread that saw `threads` at 0 under the mutex: the thread that stopped the others, or,
+ *     if that is one of the runtime's own, that thread when it departs (`abandoned`).
  *
- * The naive stop joins a list of handles. Then the list must know a thread
- * before it can end, its starter must bring the handle under the lock, and a
- * thread that lingers out while it is being joined is joined twice.
+ * The naive stop joins a list of handles. Then the list must know a thread before that can end, its starter must bring
+ * the handle under the lock, and a thread that ends by idle timeout while it is being joined is joined twice.
  *
- * Why stopping cannot hang: it happens when nobody uses the runtime, and an
- * errand or alarm counts as a user until the last thing it does. So those that
- * are still in a call are about to return.
+ * Why a stop cannot hang: it happens when the runtime has no user, and an errand or alarm counts as a user until the
+ * last thing that it does. So a thread that is still in a call is about to return.
  *
- * The words `departures` and `called` are futex words that are written under
- * the mutex and are relaxed; a sleeper takes the mutex before it believes
- * anything. All else is ordered by the mutex.
+ * `departures` and `called` are futex words that are written under the mutex and are relaxed. A woken thread takes the
+ * mutex before it acts. The mutex orders everything else.
  *
  * Tested by tests/explore/runtime_life_test.c, tests/unit/runtime.
  */
@@ -60,7 +53,7 @@ void ceni_runtime_arrive_and_lock(cen_runtime *runtime, ceni_runtime_thread *sel
     self->call = 0;
     ceni_list_init(&self->link);
     ceni_list_init(&self->idle);
-    ceni_store_relaxed(&self->called, 0); /* nobody knows the record yet; carries nothing */
+    ceni_store_relaxed(&self->called, 0); /* no other thread knows the record yet; carries nothing */
     ceni_runtime_lock(runtime);
     ceni_list_push_back(&runtime->members, &self->link);
 }
@@ -75,7 +68,7 @@ void ceni_runtime_depart_locked(cen_runtime *runtime, ceni_runtime_thread *self)
 {
     ceni_thread me = ceni_thread_self(), before = runtime->ended;
     bool stopping = runtime->stopping, must_join = runtime->somebody_ended;
-    bool may_end = ceni_exit_leaving_begin(); /* before the call ends: it is counted all the while */
+    bool may_end = ceni_exit_leaving_begin(); /* before the call ends, so that the thread is counted without a gap */
     ceni_runtime_end_call(self);
     ceni_list_remove(&self->link);
     runtime->threads--;
@@ -92,7 +85,7 @@ void ceni_runtime_depart_locked(cen_runtime *runtime, ceni_runtime_thread *self)
         if (!may_end) ceni_exit_sleep();
         return;
     }
-    /* The runtime may be gone by now: the address is only a name. */
+    /* The runtime may be gone by now: only the address is used. */
     ceni_futex_wake(&runtime->departures, 1);
     if (must_join) ceni_thread_join(&before);
 }

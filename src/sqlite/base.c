@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options of a driver, read and copied for one pool; and what kind of database a path names.
+ * The options of a driver, checked and copied for one pool; and the kind of database that a path names.
  */
 #include <inttypes.h>
 #include <unistd.h>
 
 #include "sqlite/internal.h"
 
-/* Whether the URI has that parameter with that value. Ours is a coarse look, which reads no %41; SQLite reads it again. */
+/* Return true if the URI has that parameter with that value. This check ignores percent encoding; SQLite parses the URI
+ * again. */
 static bool has_parameter(const char *uri, const char *pair)
 {
     size_t length = strlen(pair);
@@ -37,13 +38,13 @@ static int digit_of(char c)
                                   : -1;
 }
 
-/* The name of the file that the path or the URI leads to; NULL without memory. */
+/* Return the file name of a path or a URI; NULL: out of memory. */
 static char *file_of(const char *path, ceni_sqlite_place place)
 {
     if (place != CENI_SQLITE_FILE) return strdup("");
     if (strncmp(path, "file:", 5) != 0) return strdup(path);
     const char *from = path + 5;
-    if (strncmp(from, "//", 2) == 0) from += 2 + strcspn(from + 2, "/?#"); /* an authority: none, or localhost */
+    if (strncmp(from, "//", 2) == 0) from += 2 + strcspn(from + 2, "/?#"); /* an authority: empty or localhost */
     char *file = strndup(from, strcspn(from, "?#")), *to = file;
     for (const char *at = file; file && *at; at++) {
         int high = *at == '%' ? digit_of(at[1]) : -1, low = high >= 0 ? digit_of(at[2]) : -1;
@@ -54,7 +55,7 @@ static char *file_of(const char *path, ceni_sqlite_place place)
     return file;
 }
 
-/* A name that no other pool of this process has; another process' is another database anyway. */
+/* Write a name that no other pool of this process has. Other processes have databases of their own anyway. */
 static void name_memory(char *name, size_t room, uint64_t number)
 {
     snprintf(name, room, "file:/cenote-%ld-%" PRIu64 "?vfs=memdb", (long)getpid(), number);
@@ -62,24 +63,34 @@ static void name_memory(char *name, size_t room, uint64_t number)
 
 static cen_status check(const cen_sqlite_options *o, cen_error *error)
 {
-    if (!o->path || !*o->path)
-        return ceni_sqlite_say(error, CEN_INVALID, "path: there is none, so that nothing can be opened");
+    if (!o->path || !*o->path) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_options.path is NULL or empty");
     if (cen_time_is_tiny(o->busy_timeout_ns))
-        return ceni_sqlite_say(error, CEN_INVALID, "busy_timeout_ns " CEN_TIME_IS_TINY, (long long)o->busy_timeout_ns);
+        return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_options.busy_timeout_ns " CEN_TIME_IS_TINY,
+                               (long long)o->busy_timeout_ns);
     if (o->busy_timeout_ns < CEN_NONE)
-        return ceni_sqlite_say(error, CEN_INVALID, "busy_timeout_ns: %" PRId64 " is no time", o->busy_timeout_ns);
-    if (o->statements == CEN_OFF)
         return ceni_sqlite_say(error, CEN_INVALID,
-                               "statements: CEN_OFF, and their number has a limit; CEN_NONE: none is kept");
+                               "cen_sqlite_options.busy_timeout_ns must not be below CEN_NONE (got %" PRId64 ")",
+                               o->busy_timeout_ns);
+    if (o->statements == CEN_OFF)
+        return ceni_sqlite_say(
+            error, CEN_INVALID,
+            "cen_sqlite_options.statements must not be CEN_OFF (unlimited); use CEN_NONE to keep none");
     if (o->statements < CEN_NONE)
-        return ceni_sqlite_say(error, CEN_INVALID, "statements: %" PRId32 " is no number of them", o->statements);
+        return ceni_sqlite_say(error, CEN_INVALID,
+                               "cen_sqlite_options.statements must not be below CEN_NONE (got %" PRId32 ")",
+                               o->statements);
     if (o->max_pages < 0)
-        return ceni_sqlite_say(error, CEN_INVALID, "max_pages: %" PRId64 " is no number of them", o->max_pages);
+        return ceni_sqlite_say(error, CEN_INVALID,
+                               "cen_sqlite_options.max_pages must not be negative (got %" PRId64 ")", o->max_pages);
     if ((unsigned)o->journal > CEN_SQLITE_ROLLBACK)
-        return ceni_sqlite_say(error, CEN_INVALID, "journal: %d is none", (int)o->journal);
+        return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_options.journal is not a cen_sqlite_journal (got %d)",
+                               (int)o->journal);
     if ((unsigned)o->synchronous > CEN_SQLITE_NO_SYNC)
-        return ceni_sqlite_say(error, CEN_INVALID, "synchronous: %d is none", (int)o->synchronous);
-    if (!sqlite3_threadsafe()) return ceni_sqlite_say(error, CEN_INVALID, "this SQLite was built for one thread only");
+        return ceni_sqlite_say(error, CEN_INVALID,
+                               "cen_sqlite_options.synchronous is not a cen_sqlite_synchronous (got %d)",
+                               (int)o->synchronous);
+    if (!sqlite3_threadsafe())
+        return ceni_sqlite_say(error, CEN_INVALID, "SQLite library built without thread support");
     return CEN_OK;
 }
 
@@ -106,13 +117,13 @@ cen_status ceni_sqlite_base_new(const cen_sqlite_options *options, ceni_sqlite_b
     if (status == CEN_OK) status = check(&o, error);
     if (status != CEN_OK) return status;
     if (ceni_sqlite_table_begin() != CEN_OK)
-        return ceni_sqlite_say(error, CEN_NO_MEMORY, "there is no memory to watch for forks");
+        return ceni_sqlite_say(error, CEN_NO_MEMORY, "cen_sqlite_options: out of memory");
     if (o.busy_timeout_ns == 0) o.busy_timeout_ns = 5 * INT64_C(1000000000);
     if (o.busy_timeout_ns == CEN_OFF) o.busy_timeout_ns = INT64_MAX;
     if (o.statements == 0) o.statements = 64;
 
     ceni_sqlite_base *base = calloc(1, sizeof *base);
-    if (!base) return ceni_sqlite_say(error, CEN_NO_MEMORY, "there is no memory for the driver of %s", o.path);
+    if (!base) return ceni_sqlite_say(error, CEN_NO_MEMORY, "SQLite at \"%s\": out of memory", o.path);
     static atomic_uint_least64_t numbers;
     base->number = atomic_fetch_add(&numbers, 1) + 1;
     base->process = getpid();
@@ -121,7 +132,7 @@ cen_status ceni_sqlite_base_new(const cen_sqlite_options *options, ceni_sqlite_b
     bool is_ours = strcmp(o.path, ":memory:") == 0;
     if (!copy(base)) {
         ceni_sqlite_base_free(base);
-        return ceni_sqlite_say(error, CEN_NO_MEMORY, "there is no memory for the driver's options");
+        return ceni_sqlite_say(error, CEN_NO_MEMORY, "cen_sqlite_options: out of memory");
     }
     int code = is_ours ? sqlite3_open_v2(base->name, &base->anchor,
                                          SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL)

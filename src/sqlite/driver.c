@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver's calls. What they are for is said in driver.h, in the order in which they stand here.
+ * The driver's calls, in the order of driver.h, which defines them.
  *
- * Their argument, after prepare, is the pool's ceni_sqlite_base, and their object an sqlite3. One that was adopted and not
- * opened here has no connection of ours behind it: it is looked after as far as SQLite itself knows it.
+ * After prepare their argument is the pool's ceni_sqlite_base, and their object an sqlite3. An adopted sqlite3, which
+ * was not opened here, has no connection record: it is checked and reset as far as SQLite's own state allows.
  */
 #include "sqlite/internal.h"
 
@@ -15,7 +15,7 @@ static cen_status prepare_by_path(void *argument, void **state, cen_error *error
 
 static cen_status prepare(void *argument, void **state, cen_error *error)
 {
-    if (!argument) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_with: the options are NULL");
+    if (!argument) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_with: options is NULL");
     return ceni_sqlite_base_new(argument, (ceni_sqlite_base **)state, error);
 }
 
@@ -40,7 +40,7 @@ static void close_connection(void *base, void *db)
 
 /* ---- check and reset ----------------------------------------------------------------- */
 
-/* The databases of a connection: 0 main, 1 temp, and from 2 on those that were attached. */
+/* A connection's databases: 0 main, 1 temp, attached ones from 2 on. */
 static const char *attached(sqlite3 *db)
 {
 #if SQLITE_VERSION_NUMBER >= 3039000
@@ -64,7 +64,7 @@ static bool is_changed(const ceni_sqlite_base *base, sqlite3 *db)
     return (keys == 0) != base->options.no_foreign_keys || attached(db);
 }
 
-/* Something temporary was made, now or before: SQLite has no database for it until then. */
+/* Return true if something temporary was ever created: only then SQLite has a database for it. */
 static bool has_temporary(sqlite3 *db)
 {
     return sqlite3_db_filename(db, "temp") != NULL;
@@ -77,11 +77,11 @@ static bool is_stepping(sqlite3 *db)
     return false;
 }
 
-/* SQLite's memory says it all. Nothing is finalized here, which might be a matter of the disk. */
+/* Only reads SQLite's memory. Nothing is finalized here, because that might access the disk. */
 static cen_condition check(void *base, void *db)
 {
     ceni_sqlite_connection *connection = ceni_sqlite_table_find(db);
-    if (connection) connection->turn++; /* what was had is nobody's now */
+    if (connection) connection->turn++; /* statements handed out before are free again */
     ceni_sqlite_unhook(base, connection, db);
     if (is_spoilt(db)) return CEN_BROKEN;
     return !sqlite3_get_autocommit(db) || is_changed(base, db) || has_temporary(db) || is_stepping(db) ? CEN_DIRTY
@@ -132,21 +132,21 @@ static cen_status reset(void *argument, void *db, cen_error *error)
     if (code == SQLITE_OK) code = ceni_sqlite_settle(base, connection, db);
     if (code == SQLITE_OK && has_temporary(db)) code = drop_temporary(db);
     if (code == SQLITE_OK && is_open)
-        *error = (cen_error){.status = CEN_OK, .text = "transaction left open"}; /* the pool says by whom */
+        *error = (cen_error){.status = CEN_OK, .text = "transaction left open"}; /* the pool adds the holder */
     return code == SQLITE_OK ? CEN_OK : ceni_sqlite_failed(base->path, db, code, error);
 }
 
 /* ---- test -------------------------------------------------------------------------------- */
 
-/* The connection reads its file's first page; and the file is the one that is there under its name. A file that is just locked
- * works: it is not worth waiting for, since somebody waits for this. */
+/* Read the first page of the file, and check that the path still names this file. A locked file counts as working: the
+ * caller waits for this test, so the test does not wait for the lock. */
 static cen_status test(void *argument, void *db, cen_error *error)
 {
     ceni_sqlite_base *base = argument;
     ceni_sqlite_connection *connection = ceni_sqlite_table_find(db);
     int moved = 0;
     if (sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved)
-        return ceni_sqlite_say(error, CEN_LOST, "%s was deleted, or another file has its name now", base->path);
+        return ceni_sqlite_say(error, CEN_LOST, "SQLite at \"%s\": file deleted or replaced", base->path);
     if (connection) connection->hurry = true;
     int code = sqlite3_exec(db, "pragma schema_version", NULL, NULL, NULL);
     if (connection) connection->hurry = false;
@@ -169,7 +169,7 @@ static int deny(void *argument, int action, const char *a, const char *b, const 
     return SQLITE_DENY;
 }
 
-/* With SQLite's own mutex: whatever the holder calls comes before or after this, and afterwards it is refused everything. */
+/* With SQLite's own mutex: each call of the holder comes before or after this, and afterwards every call is refused. */
 static void disarm(cen_job *job)
 {
     ceni_sqlite_connection *connection =
@@ -184,8 +184,9 @@ static void disarm(cen_job *job)
     if (ceni_sqlite_table_disarmed(connection)) ceni_sqlite_end(connection, db);
 }
 
-/* In a child: table.c says why there is nothing to do. Otherwise a holder may still be using it: its memory and descriptors
- * stay for the close that follows, but not its transaction, which would keep all others from writing for ever. */
+/* In a child there is nothing to do, as table.c explains. In the same process a holder may still use the connection:
+ * its memory and descriptors stay for the close that follows. Its transaction is rolled back, because it would block
+ * all other writers. */
 static void abandon(void *argument, void *db)
 {
     ceni_sqlite_base *base = argument;

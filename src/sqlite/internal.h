@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of this room share: the state that a pool has, and a connection's own.
+ * The shared declarations of this room: the state of a pool, and a connection.
  */
 #ifndef CENI_SQLITE_INTERNAL_H
 #define CENI_SQLITE_INTERNAL_H
@@ -15,41 +15,42 @@
 #include <cenote/executor.h>
 #include <cenote/sqlite.h>
 
-/* Which of the kinds of database a path names. */
+/* The kind of database that a path names. */
 typedef enum ceni_sqlite_place {
     CENI_SQLITE_FILE,
-    CENI_SQLITE_SHARED_MEMORY,  /* several connections see one database in memory */
-    CENI_SQLITE_PRIVATE_MEMORY, /* each would see another, so that there is one connection at most */
+    CENI_SQLITE_SHARED_MEMORY,  /* several connections share one database in memory */
+    CENI_SQLITE_PRIVATE_MEMORY, /* each connection would have its own database, so there is at most one */
 } ceni_sqlite_place;
 
-/* One for each pool, from prepare to fini. */
+/* One per pool, from prepare to fini. */
 typedef struct ceni_sqlite_base {
     /* fixed by prepare */
     cen_sqlite_options options; /* path, setup and vfs are our own copies */
-    char *path;                 /* for people */
-    char *name;                 /* what SQLite is given: the path, or the URI of a database in memory */
-    char *file;                 /* the file's name in either; "" for a database in memory */
+    char *path;                 /* for messages */
+    char *name;                 /* the name passed to SQLite: the path, or the URI of a database in memory */
+    char *file;                 /* the file's name in either case; "" for a database in memory */
     ceni_sqlite_place place;
-    uint64_t number; /* no other base of this process and those it was forked from has it */
-    sqlite3 *anchor; /* keeps a database in memory of the pool's own alive; NULL otherwise */
-    pid_t process;   /* whose the anchor is */
+    uint64_t number; /* unique in this process and those it was forked from */
+    sqlite3 *anchor; /* keeps a pool's own database in memory alive; NULL for others */
+    pid_t process;   /* the process that the anchor belongs to */
     /* any thread */
-    atomic_uint connections; /* open now: counts for PRIVATE_MEMORY only */
+    atomic_uint connections; /* open ones; only matters for PRIVATE_MEMORY */
 } ceni_sqlite_base;
 
 typedef struct ceni_sqlite_statement {
     sqlite3_stmt *handle;
-    struct ceni_sqlite_statement *next; /* the one used before this one */
+    struct ceni_sqlite_statement *next; /* the next older one */
     uint64_t hash;
-    uint64_t turn; /* of the connection when it was had last */
+    uint64_t turn; /* the connection's turn at its last use */
     char sql[];
 } ceni_sqlite_statement;
 
-/* One for each sqlite3 that the driver opened; SQLite has no room for it, so the table of table.c leads to it. */
+/* One per sqlite3 that the driver opened. SQLite cannot store a pointer for us, so the table in table.c maps an sqlite3
+ * to it. */
 typedef struct ceni_sqlite_connection {
-    /* fixed by open */
+    /* constant after open */
     sqlite3 *db;
-    ceni_sqlite_base *base; /* not for the job below and the busy handler: one that was lost outlives it */
+    ceni_sqlite_base *base; /* not for the job below and the busy handler: a lost connection outlives it */
     int64_t busy_timeout_ns;
     uint64_t base_number;
     dev_t device;
@@ -57,46 +58,46 @@ typedef struct ceni_sqlite_connection {
     /* under the lock of its part of the table */
     struct ceni_sqlite_connection *next;
     /* any thread */
-    atomic_bool revoked; /* waits for locks are given up */
-    /* the holder, or the driver's call that has it */
-    bool hurry; /* nor does it wait for locks while it is tested */
+    atomic_bool revoked; /* stop waiting for locks */
+    /* only the holder, or the driver's call that has it */
+    bool hurry; /* do not wait for locks during a test */
     int64_t busy_since;
     ceni_sqlite_statement *newest;
     uint32_t kept;
-    uint64_t turn; /* how often it was given back */
+    uint64_t turn; /* the number of gives */
     uint64_t hits, misses;
-    /* whoever abandons it */
+    /* the thread that abandons it */
     cen_job job;
-    /* under the lock of the list of lost ones */
-    bool is_disarming; /* the job has not ended */
-    bool closes;       /* when it has: its holder gave it back, or the pool is gone */
+    /* under the lock of the list of lost connections */
+    bool is_disarming; /* the job is still to end */
+    bool closes;       /* the job closes it at its end: the holder gave it back, or the pool is gone */
 } ceni_sqlite_connection;
 
-/* ---- table.c: who is behind an sqlite3 ------------------------------------------ */
+/* ---- table.c: from an sqlite3 to its connection --------------------------------- */
 
-/* Makes ready for forks; once is enough. */
+/* Register the fork handlers, on the first call. */
 cen_status ceni_sqlite_table_begin(void);
 
 void ceni_sqlite_table_put(ceni_sqlite_connection *connection);
 void ceni_sqlite_table_remove(ceni_sqlite_connection *connection);
 
-/* Removes it, and keeps it in the list of lost ones until it is regained. */
+/* Move a connection from the table to the list of lost ones, until it is regained. */
 void ceni_sqlite_table_lose(ceni_sqlite_connection *connection);
 
-/* The lost connection with that sqlite3, taken out of the list; NULL if there is none, or its job has not ended: the job closes
- * it then, and *is_left is true. */
+/* Take the lost connection of that sqlite3 out of the list. NULL: there is none; or its job has not ended, and *is_left
+ * is true: then the job closes it. */
 ceni_sqlite_connection *ceni_sqlite_table_regain(sqlite3 *db, bool *is_left);
 
-/* The job has ended; true if it is to close the connection, which is in no list then. */
+/* The job has ended. Returns true if it must close the connection, which is in no list then. */
 bool ceni_sqlite_table_disarmed(ceni_sqlite_connection *connection);
 
-/* NULL: it is none of a pool's in this process. */
+/* NULL: the sqlite3 is not a pool's in this process. */
 ceni_sqlite_connection *ceni_sqlite_table_find(sqlite3 *db);
 
-/* It was opened by the process that this one was forked from. */
+/* Return true if the parent process opened it. */
 bool ceni_sqlite_is_inherited(sqlite3 *db);
 
-/* The process that this one was forked from had the base's file open, or its database in memory. */
+/* Return true if the parent process had the base's file, or its database in memory, open. */
 bool ceni_sqlite_was_open(const ceni_sqlite_base *base);
 
 /* ---- base.c: options ------------------------------------------------------------- */
@@ -108,14 +109,14 @@ void ceni_sqlite_base_free(ceni_sqlite_base *base);
 
 cen_status ceni_sqlite_open(ceni_sqlite_base *base, sqlite3 **out, cen_error *error);
 
-/* The settings that a holder may have changed, as they were after open. */
+/* Restore the settings that a holder may have changed. */
 int ceni_sqlite_settle(const ceni_sqlite_base *base, ceni_sqlite_connection *connection, sqlite3 *db);
 
-/* Takes out functions of a holder's, and puts the wait for locks back. */
+/* Remove the holder's callbacks, and restore the busy handler. */
 void ceni_sqlite_unhook(const ceni_sqlite_base *base, ceni_sqlite_connection *connection, sqlite3 *db);
 
-/* Closes it with all its statements; those of the holder's own are reset. After an abandon the job that disarms it closes it, if
- * that has not ended. The second: what remains when it is in no list. */
+/* Close a connection with all its statements; those of the holder are reset. After an abandon the disarming job closes
+ * it if it has not ended yet. The second function does the rest for a connection that is in no list. */
 void ceni_sqlite_close(sqlite3 *db);
 void ceni_sqlite_end(ceni_sqlite_connection *connection, sqlite3 *db);
 
@@ -123,12 +124,12 @@ void ceni_sqlite_end(ceni_sqlite_connection *connection, sqlite3 *db);
 
 void ceni_sqlite_statements_trim(ceni_sqlite_connection *connection, uint32_t most, bool all);
 
-/* ---- tell.c: sentences --------------------------------------------------------------- */
+/* ---- tell.c: error texts ------------------------------------------------------------- */
 
-/* As cen_sqlite_error_get, for a connection that may be none yet. */
+/* As cen_sqlite_error_get, also for a connection that was not opened. */
 cen_status ceni_sqlite_failed(const char *path, sqlite3 *db, int code, cen_error *error);
 
-/* Writes the status and the sentence, if there is an error to write to, and is the status. */
+/* Write the status and the text, unless error is NULL. The value is the status. */
 #define ceni_sqlite_say(error, status, ...) (ceni_sqlite_write((error), (status), __VA_ARGS__), (cen_status)(status))
 __attribute__((format(printf, 3, 4))) void ceni_sqlite_write(cen_error *error, cen_status status, const char *format,
                                                              ...);

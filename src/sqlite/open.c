@@ -8,7 +8,7 @@
 
 #include "sqlite/internal.h"
 
-/* Waits for a lock: true (1) to try again. SQLite's own handler cannot be told to give up. */
+/* The busy handler: returns 1 to try again. SQLite's own cannot be interrupted. */
 static int wait_for_lock(void *argument, int count)
 {
     ceni_sqlite_connection *connection = argument;
@@ -40,7 +40,7 @@ int ceni_sqlite_settle(const ceni_sqlite_base *base, ceni_sqlite_connection *con
     return code;
 }
 
-/* They would be called on the next holder's thread, with memory that is the last one's. */
+/* They would be called on the next holder's thread, with the previous holder's memory. */
 void ceni_sqlite_unhook(const ceni_sqlite_base *base, ceni_sqlite_connection *connection, sqlite3 *db)
 {
     sqlite3_set_authorizer(db, NULL, NULL);
@@ -59,7 +59,8 @@ static int is_wal(void *answer, int columns, char **values, char **names)
     return 0;
 }
 
-/* The settings that are made once. All of them read the file, so that one which is none is found out here. */
+/* Apply the settings that are made once. All of them read the file, so a file that is not a database is detected
+ * here. */
 static cen_status furnish(const ceni_sqlite_base *base, sqlite3 *db, cen_error *error)
 {
     static const char *const levels[] = {"normal", "full", "extra", "off"};
@@ -72,7 +73,8 @@ static cen_status furnish(const ceni_sqlite_base *base, sqlite3 *db, cen_error *
         code = sqlite3_exec(db, "pragma journal_mode = delete", NULL, NULL, NULL);
     if (code == SQLITE_OK && wants_wal && !wal)
         return ceni_sqlite_say(error, CEN_DRIVER,
-                               "%s cannot have a write-ahead log where it is: set journal to CEN_SQLITE_ROLLBACK",
+                               "SQLite at \"%s\": no write-ahead log possible here; set cen_sqlite_options.journal to "
+                               "CEN_SQLITE_ROLLBACK",
                                base->path);
     snprintf(sql, sizeof sql, "pragma synchronous = %s; pragma schema_version", levels[o->synchronous]);
     if (code == SQLITE_OK) code = sqlite3_exec(db, sql, NULL, NULL, NULL);
@@ -82,7 +84,7 @@ static cen_status furnish(const ceni_sqlite_base *base, sqlite3 *db, cen_error *
     return ceni_sqlite_failed(base->path, db, code, error);
 }
 
-/* A file that must be there and is not has a status of its own. */
+/* A missing file that must exist has a status of its own. */
 static cen_status not_opened(const ceni_sqlite_base *base, sqlite3 *db, int code, cen_error *error)
 {
     cen_status status = ceni_sqlite_failed(base->path, db, code, error);
@@ -97,18 +99,17 @@ static cen_status refuse_second(const ceni_sqlite_base *base, cen_error *error)
 {
     return ceni_sqlite_say(
         error, CEN_INVALID,
-        "%s is a database of one connection's own, and a second connection would see another, empty one: let the "
-        "pool's max be 1, or say \":memory:\"",
+        "SQLite at \"%s\": database private to one connection, empty for a second one; set the pool's max to 1 or use "
+        "\":memory:\"",
         base->path);
 }
 
 static cen_status refuse_child(const ceni_sqlite_base *base, cen_error *error)
 {
-    return ceni_sqlite_say(
-        error, CEN_FORKED,
-        "%s was open in the process that this one was forked from, and SQLite here would take that process' locks "
-        "for its own: make the pool after fork, or call exec",
-        base->path);
+    return ceni_sqlite_say(error, CEN_FORKED,
+                           "SQLite at \"%s\": already open in the parent process, file locks not usable here; create "
+                           "the pool after fork or call exec",
+                           base->path);
 }
 
 static void note_file(ceni_sqlite_connection *connection)
@@ -132,13 +133,13 @@ cen_status ceni_sqlite_open(ceni_sqlite_base *base, sqlite3 **out, cen_error *er
     sqlite3 *db = NULL;
     cen_status status;
     if (!connection) {
-        status = ceni_sqlite_say(error, CEN_NO_MEMORY, "there is no memory for a connection to %s", base->path);
+        status = ceni_sqlite_say(error, CEN_NO_MEMORY, "SQLite at \"%s\": out of memory", base->path);
         goto undo_count;
     }
     connection->base = base;
     connection->base_number = base->number;
     connection->busy_timeout_ns = base->options.busy_timeout_ns;
-    /* Nothing is read and no lock taken before the first statement. */
+    /* No file is read and no lock taken before the first statement. */
     int code = sqlite3_open_v2(base->name, &db, flags_of(base), base->options.vfs);
     if (code != SQLITE_OK) {
         status = not_opened(base, db, code, error);
@@ -161,11 +162,12 @@ undo_count:
     return status;
 }
 
-/* Its base may be gone. */
+/* The base may be gone. */
 void ceni_sqlite_end(ceni_sqlite_connection *connection, sqlite3 *db)
 {
     if (connection) ceni_sqlite_statements_trim(connection, 0, true);
-    /* What a holder forgot keeps the connection in memory until it finalizes it, but not the file locked. */
+    /* A statement that the holder did not finalize keeps the connection in memory, but after the reset it keeps no lock
+     * on the file. */
     for (sqlite3_stmt *statement = NULL; (statement = sqlite3_next_stmt(db, statement));) sqlite3_reset(statement);
     if (!sqlite3_get_autocommit(db)) sqlite3_exec(db, "rollback", NULL, NULL, NULL);
     sqlite3_busy_handler(db, NULL, NULL);

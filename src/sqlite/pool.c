@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One writer and its readers: two pools over one database.
+ * One writer and several readers: two pools over one database.
  */
 #include <unistd.h>
 
@@ -8,13 +8,13 @@
 
 struct cen_sqlite_pool {
     cen_pool *writer, *readers;
-    sqlite3 *anchor; /* keeps a database in memory alive, which both pools name by its URI */
-    pid_t process;   /* whose the anchor is */
+    sqlite3 *anchor; /* keeps a database in memory alive; both pools use its URI */
+    pid_t process;   /* the process that the anchor belongs to */
 };
 
 enum { READERS = 4 };
 
-/* What the caller gave, with zeros for what it does not know. */
+/* Copy the caller's options; fields that it does not know are 0. */
 static cen_status read_options(const cen_sqlite_pool_options *given, cen_sqlite_pool_options *o,
                                cen_sqlite_options *database, cen_pool_options *pool, cen_error *error)
 {
@@ -29,12 +29,12 @@ static cen_status read_options(const cen_sqlite_pool_options *given, cen_sqlite_
     if (status != CEN_OK) return status;
     if (o->path) database->path = o->path;
     if (database->read_only)
-        return ceni_sqlite_say(error, CEN_INVALID, "database.read_only: then there can be no writer");
+        return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_pool_new: options.database->read_only must be false");
     if (o->readers == 0) o->readers = READERS;
     return CEN_OK;
 }
 
-/* A database in memory of the two pools' own: each driver by itself would have another. */
+/* Create a database in memory shared by the two pools: two drivers alone would have two databases. */
 static cen_status anchor(cen_sqlite_pool *self, cen_sqlite_options *database, char *name, size_t room, cen_error *error)
 {
     if (!database->path || strcmp(database->path, ":memory:") != 0) return CEN_OK;
@@ -67,12 +67,12 @@ cen_status cen_sqlite_pool_new(const cen_sqlite_pool_options *given, cen_sqlite_
     cen_status status = read_options(given, &o, &database, &common, error);
     if (status != CEN_OK) return status;
     cen_sqlite_pool *self = calloc(1, sizeof *self);
-    if (!self) return ceni_sqlite_say(error, CEN_NO_MEMORY, "there is no memory for the pools");
+    if (!self) return ceni_sqlite_say(error, CEN_NO_MEMORY, "cen_sqlite_pool_new: out of memory");
     self->process = getpid();
 
     status = anchor(self, &database, name, sizeof name, error);
     if (status != CEN_OK) goto undo_self;
-    /* The writer makes the file and its log: readers cannot. */
+    /* The writer creates the file and its log: readers cannot. */
     status = make(&common, o.name, "writer", &database, 1, &self->writer, error);
     if (status != CEN_OK) goto undo_self;
     database.read_only = true;
@@ -109,7 +109,7 @@ cen_status cen_sqlite_pool_stats_get(const cen_sqlite_pool *pool, cen_pool_stats
 cen_status cen_sqlite_pool_close(cen_sqlite_pool *pool, cen_deadline deadline, cen_error *error)
 {
     cen_error second;
-    if (!pool) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_pool_close: the pool is NULL");
+    if (!pool) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_pool_close: pool is NULL");
     deadline = cen_deadline_fix(deadline);
     cen_status readers = cen_pool_close(pool->readers, deadline, NULL, error);
     cen_status writer = cen_pool_close(pool->writer, deadline, NULL, &second);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The statements that a connection keeps, the one used last first.
+ * The prepared statements that a connection caches, most recently used first.
  *
- * A holder may use what it was given until it gives the connection back, so nothing that was had since then leaves the list:
- * each has the connection's turn, the number of gives, of its last use. Within one lease the list may therefore grow beyond its
- * bound; the next that prepares something cuts it.
+ * A holder may use a statement it was given until it gives the connection back. So statements used since then stay in
+ * the list: each stores the connection's turn, the number of gives, at its last use. Within one lease the list may
+ * therefore grow beyond its limit. The next prepare trims it.
  */
 #include "sqlite/internal.h"
 
@@ -39,7 +39,7 @@ static void push(ceni_sqlite_connection *connection, ceni_sqlite_statement *stat
     connection->newest = statement;
 }
 
-/* Takes one out of the list that is not in the middle of its rows. */
+/* Take a statement out of the list that is not in the middle of its rows. */
 static ceni_sqlite_statement *pull(ceni_sqlite_connection *connection, const char *sql, uint64_t hash)
 {
     for (ceni_sqlite_statement **link = &connection->newest; *link; link = &(*link)->next) {
@@ -52,7 +52,7 @@ static ceni_sqlite_statement *pull(ceni_sqlite_connection *connection, const cha
     return NULL;
 }
 
-/* What is behind a statement: nothing but blanks, semicolons and comments is nothing. */
+/* Return true if another statement follows. Blanks, semicolons and comments do not count. */
 static bool has_more(sqlite3 *db, const char *rest)
 {
     sqlite3_stmt *another = NULL;
@@ -71,17 +71,17 @@ static cen_status make(ceni_sqlite_connection *connection, const char *sql, ceni
 {
     size_t size = strlen(sql) + 1;
     ceni_sqlite_statement *statement = malloc(sizeof *statement + size);
-    if (!statement) return ceni_sqlite_say(error, CEN_NO_MEMORY, "there is no memory for a statement");
+    if (!statement) return ceni_sqlite_say(error, CEN_NO_MEMORY, "cen_sqlite_prepare: out of memory");
     *statement = (ceni_sqlite_statement){.hash = hash_of(sql)};
     memcpy(statement->sql, sql, size);
     const char *rest = "";
     int code = sqlite3_prepare_v3(connection->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement->handle, &rest);
     cen_status status = ceni_sqlite_failed(connection->base->path, connection->db, code, error);
     if (status == CEN_OK && !statement->handle)
-        status = ceni_sqlite_say(error, CEN_INVALID, "there is no statement in this text: %.200s", sql);
+        status = ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_prepare: no statement in the text: %.200s", sql);
     if (status == CEN_OK && has_more(connection->db, rest))
-        status = ceni_sqlite_say(error, CEN_INVALID,
-                                 "one statement can be prepared at a time, and this text has more: %.200s", sql);
+        status =
+            ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_prepare: more than one statement in the text: %.200s", sql);
     if (status == CEN_OK) {
         *out = statement;
         return CEN_OK;
@@ -94,12 +94,9 @@ static cen_status make(ceni_sqlite_connection *connection, const char *sql, ceni
 static cen_status find(sqlite3 *db, ceni_sqlite_connection **out, cen_error *error)
 {
     if (db && ceni_sqlite_is_inherited(db))
-        return ceni_sqlite_say(error, CEN_FORKED,
-                               "the connection belongs to the process that this one was forked from");
+        return ceni_sqlite_say(error, CEN_FORKED, "the connection belongs to the parent process");
     *out = db ? ceni_sqlite_table_find(db) : NULL;
-    return *out ? CEN_OK
-                : ceni_sqlite_say(error, CEN_INVALID,
-                                  "db: that is no connection which a pool of this driver has opened");
+    return *out ? CEN_OK : ceni_sqlite_say(error, CEN_INVALID, "db is not a connection of this driver's pools");
 }
 
 cen_status cen_sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, cen_error *error)
@@ -148,10 +145,9 @@ static cen_status run(sqlite3 *db, const char *sql, cen_error *error)
 
 static cen_status usable(sqlite3 *db, cen_error *error)
 {
-    if (!db) return ceni_sqlite_say(error, CEN_INVALID, "the connection is NULL");
+    if (!db) return ceni_sqlite_say(error, CEN_INVALID, "db is NULL");
     if (ceni_sqlite_is_inherited(db))
-        return ceni_sqlite_say(error, CEN_FORKED,
-                               "the connection belongs to the process that this one was forked from");
+        return ceni_sqlite_say(error, CEN_FORKED, "the connection belongs to the parent process");
     return CEN_OK;
 }
 
@@ -162,10 +158,10 @@ cen_status cen_sqlite_begin(sqlite3 *db, cen_error *error)
     ceni_sqlite_connection *connection = ceni_sqlite_table_find(db);
     if (connection && connection->base->options.read_only)
         return ceni_sqlite_say(error, CEN_MISUSE,
-                               "this is one of the readers of %s, which cannot write: take the writer's connection",
+                               "SQLite at \"%s\": a reader's connection cannot write; take the writer's connection",
                                connection->base->path);
     if (!sqlite3_get_autocommit(db))
-        return ceni_sqlite_say(error, CEN_MISUSE, "a transaction is open already: commit it, or roll it back");
+        return ceni_sqlite_say(error, CEN_MISUSE, "a transaction is already open; commit it or roll it back");
     return run(db, "begin immediate", error);
 }
 

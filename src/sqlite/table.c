@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which connection of ours is behind an sqlite3.
+ * The table from an sqlite3 to its connection.
  *
- * SQLite keeps nothing for its user beside a connection, so there is one table for the process: sixteen parts by the bits of the
- * address, each with a lock that is held for some steps and never while anything else is called. A holder's lookups
- * meet another's one time in sixteen, for some nanoseconds.
+ * SQLite cannot store a pointer for its user in a connection, so there is one table per process: 16 parts by the bits
+ * of the address, each with a lock that is held for a few instructions and never during a call. Lookups of two holders
+ * contend in 1 of 16 cases, for some nanoseconds.
  *
- * Fork. The handlers hold all parts while the process is copied, so that the child finds them whole. There, what was in them
- * becomes the list of what the parent had: it is never touched again but to be recognised, and its memory and descriptors stay.
- *     Why nothing is closed: SQLite's close might roll back, write the log into the file and delete it, on behalf of
- *     the parent that is still at work; and its mutexes may be held by threads that do not exist here.
- *     Why that is harmless: SQLite's locks are fcntl's, which belong to a process. The child has none of them, so that the
- *     copies of the descriptors neither hold up anybody nor, when they are closed at the child's end, take away what the parent
- *     has. They are closed on exec.
- *     Why the same file must not be opened anew: SQLite notes for each file which locks the process has, and the notes were
- *     copied. A connection of the child would believe in the parent's lock on the file and not ask for one; then the parent's
- *     last connection, which sees no lock of anybody's, deletes the log with all that the child has committed.
+ * Fork. The handlers hold all parts during the fork, so that the child's copies are consistent. In the child the
+ * entries become the list of what the parent had. It is only used to recognise these connections, and their memory and
+ * descriptors stay.
+ *     Why nothing is closed: SQLite's close might roll back, or write the log into the file and delete it, on behalf of
+ *     the parent, which is still at work. Its mutexes may be held by threads that do not exist in the child.
+ *     Why that is harmless: SQLite's locks are fcntl locks, which belong to a process. The child has none of them, so
+ *     the copied descriptors block no process, and closing them at the child's end releases none of the parent's locks.
+ *     They are closed on exec.
+ *     Why the same file must not be opened again: SQLite notes for each file which locks the process has, and the notes
+ *     were copied. A connection of the child would rely on the parent's lock and not take its own. Then the parent's
+ *     last connection, which sees no other lock, deletes the log with everything that the child has committed.
  */
 #include <sys/stat.h>
 
@@ -28,11 +29,11 @@ static struct part {
     ceni_sqlite_connection *first;
 } parts[PARTS];
 
-/* Taken away from holders that may still use them, until they are closed: there to be recognised by a child. Under the lock of
- * the first part. */
+/* Connections taken from holders that may still use them, until they are closed. They are listed so that a child
+ * recognises them. Under the lock of the first part. */
 static ceni_sqlite_connection *lost;
 
-/* Written by the child's handler before the child has threads, and only read after that. */
+/* Written by the child's fork handler, before the child has threads, and only read after that. */
 static ceni_sqlite_connection *inherited;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What SQLite answered, as a status and a sentence that names the file.
+ * SQLite's results as statuses and as texts that name the file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,27 +34,26 @@ static cen_status status_of(int code)
     }
 }
 
-/* Why a file cannot be opened, by the system's number. */
+/* The reason why a file cannot be opened, by errno. */
 static const char *reason_of(int number)
 {
     switch (number) {
-    case ENOENT: return "the file or its directory is not there";
+    case ENOENT: return "no such file or directory";
     case EACCES:
-    case EPERM:
-        return "this user may not: look at the rights of the file and of its directory, in which SQLite makes files, "
-               "too";
-    case EROFS: return "the file system is read-only";
-    case EISDIR: return "that is a directory";
-    case ENOTDIR: return "part of the path is no directory";
+    case EPERM: return "permission denied for the file or its directory (SQLite creates files there)";
+    case EROFS: return "read-only file system";
+    case EISDIR: return "is a directory";
+    case ENOTDIR: return "part of the path is not a directory";
     case EMFILE:
-    case ENFILE: return "too many files are open";
+    case ENFILE: return "too many open files";
     case ENOSPC:
-    case EDQUOT: return "the disk is full";
+    case EDQUOT: return "disk full";
     default: return NULL;
     }
 }
 
-/* SQLite tries a file that it may not make once more, for reading, and remembers only that it is not there then. */
+/* Return errno of a failed open. If SQLite may not create a file, it tries once more to open it for reading, and
+ * remembers only that error, that it does not exist. */
 static int number_of(const char *path, sqlite3 *db)
 {
     int number = sqlite3_system_errno(db);
@@ -67,21 +66,19 @@ static int number_of(const char *path, sqlite3 *db)
     return number;
 }
 
-/* The part of the sentence behind the file's name, or NULL: SQLite's own words will do. */
+/* The text after the file's name. NULL: SQLite's own message is enough. */
 static const char *words_of(int code)
 {
     switch (code & 0xff) {
-    case SQLITE_NOTADB: return "is no SQLite database, or it is encrypted";
-    case SQLITE_CORRUPT:
-        return "is corrupted: restore it from a backup, or save what is there by the command .recover of sqlite3";
-    case SQLITE_FULL: return "cannot grow: the disk is full, or it has as many pages as it may";
+    case SQLITE_NOTADB: return "not an SQLite database, or encrypted";
+    case SQLITE_CORRUPT: return "database corrupted; restore a backup or run .recover of sqlite3";
+    case SQLITE_FULL: return "disk full or max_pages reached";
     case SQLITE_READONLY:
-        return "is read-only for this connection: it is a reader's, or this user may not write the file or its "
-               "directory";
-    case SQLITE_BUSY: return "stayed locked by another connection for longer than busy_timeout_ns";
-    case SQLITE_LOCKED: return "is locked by another statement of the same cache";
-    case SQLITE_INTERRUPT: return "was not asked to the end: the statement was interrupted";
-    case SQLITE_NOMEM: return "could not be used: there is no memory";
+        return "read-only connection of a reader, or no write permission for the file or its directory";
+    case SQLITE_BUSY: return "locked by another connection for longer than busy_timeout_ns";
+    case SQLITE_LOCKED: return "locked by another statement of the same cache";
+    case SQLITE_INTERRUPT: return "statement interrupted";
+    case SQLITE_NOMEM: return "out of memory";
     default: return NULL;
     }
 }
@@ -90,26 +87,25 @@ cen_status ceni_sqlite_failed(const char *path, sqlite3 *db, int code, cen_error
 {
     cen_status status = status_of(code);
     if (status == CEN_OK || !error) return status;
-    /* What SQLite remembers is of its last call: of this one, as far as it has the same code. */
+    /* SQLite remembers the error of its last call. It is taken for this one if it has the same code. */
     bool is_last = db && (sqlite3_errcode(db) & 0xff) == (code & 0xff);
     int exact = is_last ? sqlite3_extended_errcode(db) : code;
     const char *words = words_of(code);
     const char *reason = is_last && (code & 0xff) == SQLITE_CANTOPEN ? reason_of(number_of(path, db)) : NULL;
     const char *theirs = is_last ? sqlite3_errmsg(db) : sqlite3_errstr(code);
-    if (reason) ceni_sqlite_write(error, status, "cannot open %s: %s", path, reason);
-    else if (words) ceni_sqlite_write(error, status, "%s %s (SQLite: %s)", path, words, theirs);
-    else ceni_sqlite_write(error, status, "SQLite says of %s: %s", path, theirs);
+    if (reason) ceni_sqlite_write(error, status, "SQLite at \"%s\": cannot open: %s", path, reason);
+    else if (words) ceni_sqlite_write(error, status, "SQLite at \"%s\": %s (SQLite: %s)", path, words, theirs);
+    else ceni_sqlite_write(error, status, "SQLite at \"%s\": %s", path, theirs);
     error->code = exact;
     return status;
 }
 
 cen_status cen_sqlite_error_get(sqlite3 *db, int code, cen_error *error)
 {
-    if (!db) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_error_get: the connection is NULL");
+    if (!db) return ceni_sqlite_say(error, CEN_INVALID, "cen_sqlite_error_get: db is NULL");
     if (ceni_sqlite_is_inherited(db))
-        return ceni_sqlite_say(error, CEN_FORKED,
-                               "the connection belongs to the process that this one was forked from");
+        return ceni_sqlite_say(error, CEN_FORKED, "the connection belongs to the parent process");
     ceni_sqlite_connection *connection = ceni_sqlite_table_find(db);
     const char *name = connection ? connection->base->path : sqlite3_db_filename(db, "main");
-    return ceni_sqlite_failed(name && *name ? name : "the database", db, code, error);
+    return ceni_sqlite_failed(name && *name ? name : "(no file)", db, code, error);
 }

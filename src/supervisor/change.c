@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Children that come and go: add, terminate, remove, restart.
+ * Changes at run time: add, terminate, remove and restart children.
  *
- * Who waits for a start leaves a patron on its stack, to which the child points:
- * whoever settles the start, in the steward, writes there what became of it and takes the pointer away. Who
- * gives up takes it away itself. So a start that fails has exactly one of two ends:
- * its patron is told and the child is not kept, or it is a death.
+ * A thread that waits for a start has a patron on its stack, to which the child points. The steward settles the start:
+ * it writes the result into the patron and clears the pointer. A thread that gives up clears the pointer itself. So a
+ * failed start has exactly one of two ends: its patron gets the error and the child is not kept, or it counts as a
+ * death.
  *
- * Who waits for an end has a reference to the child's record, and the number of the
- * start that is to end.
+ * A thread that waits for an end has a reference to the child's record, and the number of the start that must end.
  *
- * All is ordered by the mutex.
+ * The mutex orders everything.
  *
  * Tested by tests/unit/supervisor/dynamic_test.c.
  */
@@ -25,19 +24,32 @@ static cen_status check(cen_supervisor *supervisor)
     return ceni_fork_is(supervisor->epoch) ? CEN_OK : CEN_FORKED;
 }
 
+/* The text for what check refuses. */
+static const char *why_not(const cen_supervisor *supervisor)
+{
+    return supervisor ? "the supervisor belongs to the parent process" : "supervisor is NULL";
+}
+
 static cen_status check_locked(const cen_supervisor *supervisor, cen_deadline deadline, cen_error *error)
 {
-    if (supervisor->phase != CENI_PHASE_UP)
-        return ceni_error_set(error, CEN_CLOSED, 0, "supervisor \"%s\" is not running", supervisor->name);
+    if (supervisor->phase != CENI_PHASE_UP) {
+        ceni_error_set(error, CEN_CLOSED, 0, "supervisor \"%s\": it is not running", supervisor->name);
+        return ceni_error_because(error, CEN_CAUSE_CLOSED, CEN_CLOSED);
+    }
     if (!ceni_deadline_is_now(deadline) && ceni_is_steward_locked(supervisor))
-        return ceni_error_set(error, CEN_MISUSE, 0, "the listener of supervisor \"%s\" must not wait for it",
+        return ceni_error_set(error, CEN_MISUSE, 0, "supervisor \"%s\": its listener must not wait for it",
                               supervisor->name);
     return CEN_OK;
 }
 
+static cen_status refuse_absent(const cen_supervisor *supervisor, const char *name, cen_error *error)
+{
+    return ceni_error_set(error, CEN_ABSENT, 0, "supervisor \"%s\": no child \"%.200s\"", supervisor->name, name);
+}
+
 /* ---- Starts -------------------------------------------------------------------------------- */
 
-/* The steward is called. What is waited for is settled by it, or the deadline passes. Unlocks. */
+/* Call the steward, and wait until it settles the start or the deadline passes. Unlocks. */
 static cen_status await_patron(cen_supervisor *supervisor, ceni_child_record *child, ceni_patron *patron,
                                cen_deadline deadline, cen_error *error)
 {
@@ -48,8 +60,9 @@ static cen_status await_patron(cen_supervisor *supervisor, ceni_child_record *ch
     while (!patron->is_told && ceni_wait_locked(supervisor, moment)) continue;
     if (!patron->is_told) {
         child->patron = NULL;
-        ceni_error_set(&patron->error, CEN_TIMEOUT, 0, "child \"%.200s\" of supervisor \"%s\" has not started yet",
-                       child->name, supervisor->name);
+        ceni_error_set(&patron->error, CEN_TIMEOUT, 0,
+                       "supervisor \"%s\": child \"%.200s\" has not started by the deadline", supervisor->name,
+                       child->name);
     }
     ceni_child_drop_locked(child);
     ceni_supervisor_unlock_and_free(supervisor);
@@ -57,7 +70,7 @@ static cen_status await_patron(cen_supervisor *supervisor, ceni_child_record *ch
     return patron->error.status;
 }
 
-/* Buckets for one more name; what is left in *room is to be freed when the mutex is dropped. */
+/* Lock, with buckets for one more name. Free the rest in *room after the mutex is dropped. */
 static void lock_with_room(cen_supervisor *supervisor, ceni_table_room *room)
 {
     ceni_supervisor_lock(supervisor);
@@ -76,7 +89,7 @@ static cen_status add_locked(cen_supervisor *supervisor, ceni_child_record *chil
     if (status == CEN_OK) status = ceni_child_list_locked(child, &supervisor->children, error);
     if (status != CEN_OK) return status;
     child->wanted = true;
-    /* Where children depend on those before them, it waits for its turn. */
+    /* Where a child depends on the children before it, it waits for its turn. */
     if (supervisor->supervision != CEN_ONE_FOR_ONE) ceni_child_set_fresh_locked(child, true);
     ceni_child_note_locked(child);
     return CEN_OK;
@@ -86,12 +99,12 @@ cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_child_option
                               cen_child *out, cen_error *error)
 {
     cen_status status = check(supervisor);
-    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_supervisor_add: %s", cen_status_text(status));
+    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_supervisor_add: %s", why_not(supervisor));
     cen_child_options known;
     status = ceni_child_read(options, &known, supervisor->auto_stop, error);
     if (status != CEN_OK) return status;
     ceni_child_record *child = ceni_child_make(supervisor, &known, false);
-    if (!child) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_supervisor_add: there is no memory for the child");
+    if (!child) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_supervisor_add: out of memory");
     ceni_patron patron = {.is_told = false};
     bool waits = !ceni_deadline_is_now(deadline);
     ceni_table_room room;
@@ -110,13 +123,14 @@ cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_child_option
     return status;
 }
 
-/* The child, if it can be started now; else NULL, and why. */
+/* The child, if it can be started now; else NULL, and *why. */
 static ceni_child_record *find_idle_locked(cen_supervisor *supervisor, const char *name, cen_error *why)
 {
     ceni_child_record *child = ceni_child_find_locked(supervisor, name);
-    if (!child) ceni_error_set(why, CEN_ABSENT, 0, "supervisor \"%s\" has no child \"%.200s\"", supervisor->name, name);
+    if (!child) refuse_absent(supervisor, name, why);
     if (!child || (!child->tenure && !child->patron)) return child;
-    ceni_error_set(why, CEN_BUSY, 0, "child \"%.200s\" is %s", child->name, cen_child_state_name(child->state));
+    ceni_error_set(why, CEN_BUSY, 0, "supervisor \"%s\": child \"%.200s\" is %s", supervisor->name, child->name,
+                   cen_child_state_name(child->state));
     return NULL;
 }
 
@@ -124,7 +138,8 @@ cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char *name, 
 {
     cen_status status = name ? check(supervisor) : CEN_INVALID;
     if (status != CEN_OK)
-        return ceni_error_set(error, status, 0, "cen_supervisor_restart: %s", cen_status_text(status));
+        return ceni_error_set(error, status, 0, "cen_supervisor_restart: %s",
+                              name ? why_not(supervisor) : "name is NULL");
     ceni_patron patron = {.keeps_child = true};
     cen_error why = {.status = CEN_OK};
     ceni_supervisor_lock(supervisor);
@@ -135,7 +150,7 @@ cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char *name, 
         if (error) *error = why;
         return why.status;
     }
-    ceni_machine_end_locked(child, CENI_ENDING_ALONE); /* it waits no more */
+    ceni_machine_end_locked(child, CENI_ENDING_ALONE); /* ends its back-off */
     child->wanted = true;
     child->failures = 0;
     if (supervisor->supervision != CEN_ONE_FOR_ONE) ceni_child_set_fresh_locked(child, true); /* its turn, as in add */
@@ -150,8 +165,8 @@ cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char *name, 
 
 /* ---- Ends -------------------------------------------------------------------------------------- */
 
-/* Lets it end, and waits. Unlocks. */
-static cen_status end_child(ceni_child_record *child, bool leaves, cen_deadline deadline)
+/* Let the child end, and wait for that. Unlocks. */
+static cen_status end_child(ceni_child_record *child, bool leaves, cen_deadline deadline, cen_error *error)
 {
     cen_supervisor *supervisor = child->supervisor;
     int64_t moment = ceni_wait_moment(supervisor, deadline);
@@ -165,40 +180,52 @@ static cen_status end_child(ceni_child_record *child, bool leaves, cen_deadline 
     ceni_steward_unlock(supervisor);
     ceni_supervisor_lock(supervisor);
     while (status == CEN_OK && child->tenure && child->tenure->handle.number_ == number)
-        if (!ceni_wait_locked(supervisor, moment)) status = CEN_TIMEOUT;
+        if (!ceni_wait_locked(supervisor, moment))
+            status = ceni_error_set(error, CEN_TIMEOUT, 0,
+                                    "supervisor \"%s\": child \"%.200s\" has not ended by the deadline",
+                                    supervisor->name, child->name);
     ceni_child_drop_locked(child);
     ceni_supervisor_unlock_and_free(supervisor);
     return status;
 }
 
-static cen_status end_by_name(cen_supervisor *supervisor, const char *name, bool leaves, cen_deadline deadline)
+static cen_status end_by_name(cen_supervisor *supervisor, const char *name, bool leaves, cen_deadline deadline,
+                              cen_error *error)
 {
     cen_status status = name ? check(supervisor) : CEN_INVALID;
-    if (status != CEN_OK) return status;
+    if (status != CEN_OK)
+        return ceni_error_set(error, status, 0, "%s: %s", leaves ? "cen_supervisor_remove" : "cen_supervisor_terminate",
+                              name ? why_not(supervisor) : "name is NULL");
+    cen_error why = {.status = CEN_OK};
     ceni_supervisor_lock(supervisor);
-    status = check_locked(supervisor, deadline, NULL);
+    status = check_locked(supervisor, deadline, &why);
     ceni_child_record *child = status == CEN_OK ? ceni_child_find_locked(supervisor, name) : NULL;
-    if (child) return end_child(child, leaves, deadline);
+    if (child) return end_child(child, leaves, deadline, error);
+    if (status == CEN_OK) status = refuse_absent(supervisor, name, &why);
     ceni_supervisor_unlock(supervisor);
-    return status == CEN_OK ? CEN_ABSENT : status;
+    if (error) *error = why;
+    return status;
 }
 
-cen_status cen_supervisor_terminate(cen_supervisor *supervisor, const char *name, cen_deadline deadline)
+cen_status cen_supervisor_terminate(cen_supervisor *supervisor, const char *name, cen_deadline deadline,
+                                    cen_error *error)
 {
-    return end_by_name(supervisor, name, false, deadline);
+    return end_by_name(supervisor, name, false, deadline, error);
 }
 
-cen_status cen_supervisor_remove(cen_supervisor *supervisor, const char *name, cen_deadline deadline)
+cen_status cen_supervisor_remove(cen_supervisor *supervisor, const char *name, cen_deadline deadline, cen_error *error)
 {
-    return end_by_name(supervisor, name, true, deadline);
+    return end_by_name(supervisor, name, true, deadline, error);
 }
 
-cen_status cen_child_terminate(cen_child child, cen_deadline deadline)
+cen_status cen_child_terminate(cen_child child, cen_deadline deadline, cen_error *error)
 {
     ceni_tenure *tenure = ceni_house_find_and_lock(child);
-    if (!tenure) return CEN_ABSENT;
-    cen_status status = check_locked(tenure->supervisor, deadline, NULL);
-    if (status == CEN_OK) return end_child(tenure->child, false, deadline);
+    if (!tenure) return ceni_error_set(error, CEN_ABSENT, 0, "cen_child_terminate: the child has ended");
+    cen_error why = {.status = CEN_OK};
+    cen_status status = check_locked(tenure->supervisor, deadline, &why);
+    if (status == CEN_OK) return end_child(tenure->child, false, deadline, error);
     ceni_supervisor_unlock(tenure->supervisor);
+    if (error) *error = why;
     return status;
 }

@@ -2,15 +2,13 @@
 /*
  * The records of children: names, the list in order, the agenda, the alarm.
  *
- * A record has one reference for being in the list, or for being one of the
- * initial children, which a nested supervisor needs again at its next start; one for
- * each tenure, whose late calls still read the options; one for each call of its
- * alarm that is set or on its way; and one for each thread that waits for it. While
- * somebody walks through the list (visitors), what is forgotten stays linked and is
- * marked as gone: so the walk needs no cursor that others must repair.
+ * A record has these references: one for the list, or for being an initial child, which a nested supervisor needs
+ * again at its next start; one for each tenure, whose late calls still read the options; one for each call of its alarm
+ * that is set or under way; and one for each thread that waits for it. While a thread walks through the list
+ * (`visitors`), a forgotten child stays linked and is marked as gone. So a walk needs no cursor that other threads must
+ * adjust.
  *
- * All is under the supervisor's mutex. The alarm is set under it: the runtime's
- * lock has a higher rank.
+ * Everything is under the supervisor's mutex. The alarm is set under it: the runtime's lock has a higher rank.
  *
  * Tested by tests/unit/supervisor/dynamic_test.c, look_test.c.
  */
@@ -29,44 +27,48 @@ static const int64_t DEFAULT_SHUTDOWN_NS = 5000000000, DEFAULT_KILL_NS = 1000000
 
 static cen_status refuse(const cen_child_options *o, cen_error *error, const char *what)
 {
-    return ceni_error_set(error, CEN_INVALID, 0, "child \"%.60s\": %s", o->name ? o->name : "(without a name)", what);
+    return ceni_error_set(error, CEN_INVALID, 0, "child \"%.60s\": %s", o->name ? o->name : "(unnamed)", what);
 }
 
 static cen_status check_calls(const cen_child_options *o, cen_error *error)
 {
     if (!o->start == !o->run)
-        return refuse(o, error, o->start ? "it has both start and run" : "it has neither start nor run");
-    if (o->kill_at_once && !o->kill) return refuse(o, error, "kill_at_once needs kill");
-    if (o->stops_at_once && !o->stop) return refuse(o, error, "stops_at_once needs stop");
-    if (o->stops_at_once && o->run) return refuse(o, error, "stops_at_once is not for a child that is a thread");
+        return refuse(o, error,
+                      o->start ? "options.start and options.run must not both be set"
+                               : "options.start or options.run must be set");
+    if (o->kill_at_once && !o->kill) return refuse(o, error, "options.kill_at_once needs options.kill");
+    if (o->stops_at_once && !o->stop) return refuse(o, error, "options.stops_at_once needs options.stop");
+    if (o->stops_at_once && o->run) return refuse(o, error, "options.stops_at_once is not allowed with options.run");
     const int64_t times[] = {o->start_ns, o->shutdown_ns, o->kill_ns};
     static const char *const names[] = {"start_ns", "shutdown_ns", "kill_ns"};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (cen_time_is_tiny(times[i]))
-            return ceni_error_set(error, CEN_INVALID, 0, "child \"%.60s\": %s " CEN_TIME_IS_TINY,
-                                  o->name ? o->name : "(without a name)", names[i], (long long)times[i]);
-    if (o->start_ns < 0 && o->start_ns != CEN_OFF) return refuse(o, error, "start_ns is negative");
-    if (o->shutdown_ns < 0 && o->shutdown_ns != CEN_OFF) return refuse(o, error, "shutdown_ns is negative");
-    if (o->kill_ns < 0) return refuse(o, error, "kill_ns is negative");
+            return ceni_error_set(error, CEN_INVALID, 0, "child \"%.60s\": options.%s " CEN_TIME_IS_TINY,
+                                  o->name ? o->name : "(unnamed)", names[i], (long long)times[i]);
+    if (o->start_ns < 0 && o->start_ns != CEN_OFF)
+        return refuse(o, error, "options.start_ns must not be below CEN_OFF");
+    if (o->shutdown_ns < 0 && o->shutdown_ns != CEN_OFF)
+        return refuse(o, error, "options.shutdown_ns must not be below CEN_OFF");
+    if (o->kill_ns < 0) return refuse(o, error, "options.kill_ns must not be negative");
     return CEN_OK;
 }
 
 cen_status ceni_child_read(const cen_child_options *given, cen_child_options *o, cen_auto_stop auto_stop,
                            cen_error *error)
 {
-    cen_status status = cen_sized_read(o, sizeof *o, given, "a child: options", error);
+    cen_status status = cen_sized_read(o, sizeof *o, given, "cen_child_options", error);
     if (status != CEN_OK) return status;
     if (o->name && (o->name[0] == '\0' || o->name[0] == '#'))
-        return refuse(o, error, "its name is empty or begins with '#'");
-    if ((unsigned)o->restart > CEN_RESTART_TEMPORARY) return refuse(o, error, "restart is none of the three policies");
+        return refuse(o, error, "options.name must not be empty or begin with '#'");
+    if ((unsigned)o->restart > CEN_RESTART_TEMPORARY) return refuse(o, error, "options.restart must be a cen_restart");
     if (o->significant && auto_stop == CEN_AUTO_STOP_NEVER)
-        return refuse(o, error, "a significant one needs auto_stop");
+        return refuse(o, error, "options.significant needs auto_stop of the supervisor");
     if (o->significant && o->restart == CEN_RESTART_PERMANENT)
-        return refuse(o, error, "a significant one that is permanent never ends for good");
+        return refuse(o, error, "options.significant is not allowed with CEN_RESTART_PERMANENT");
     return check_calls(o, error);
 }
 
-/* ---- Making and letting go ------------------------------------------------------------ */
+/* ---- Creating and releasing ----------------------------------------------------------- */
 
 static void ring(ceni_alarm *alarm);
 
@@ -118,10 +120,10 @@ cen_status ceni_child_list_locked(ceni_child_record *child, ceni_list *before, c
 {
     cen_supervisor *supervisor = child->supervisor;
     if (child->options.name && ceni_child_find_locked(supervisor, child->name))
-        return ceni_error_set(error, CEN_EXISTS, 0, "supervisor \"%s\" has a child \"%.200s\" already",
+        return ceni_error_set(error, CEN_EXISTS, 0, "supervisor \"%s\": child \"%.200s\" already exists",
                               supervisor->name, child->name);
     if (supervisor->count >= supervisor->max_children && !ceni_planted(supervisor_ignores_max_children)) {
-        ceni_error_set(error, CEN_FULL, 0, "supervisor \"%s\" has %u children, and may have %u", supervisor->name,
+        ceni_error_set(error, CEN_FULL, 0, "supervisor \"%s\": full (%u children, max_children = %u)", supervisor->name,
                        supervisor->count, supervisor->max_children);
         if (error) error->current = supervisor->count, error->max = supervisor->max_children;
         return CEN_FULL;
@@ -206,7 +208,7 @@ void ceni_child_due_locked(ceni_child_record *child, int64_t moment)
     if (moment == 0) {
         if (!ceni_alarm_unset(supervisor->runtime, &child->alarm)) return;
         supervisor->hands--;
-        child->refs--; /* not the last: the caller has it from the list */
+        child->refs--; /* not the last: the caller has the child from the list */
     } else if (!ceni_alarm_set(supervisor->runtime, &child->alarm, moment, NULL)) {
         supervisor->hands++;
         child->refs++;
@@ -220,7 +222,7 @@ static void ring(ceni_alarm *alarm)
     ceni_supervisor_lock(supervisor);
     if (child->moment != 0) ceni_child_note_locked(child);
     ceni_child_drop_locked(child);
-    bool post = ceni_steward_call_locked(supervisor); /* before the hand is dropped: the steward has one */
+    bool post = ceni_steward_call_locked(supervisor); /* before the hand is dropped: the steward takes one */
     supervisor->hands--;
     ceni_supervisor_unlock(supervisor);
     if (post) ceni_steward_post(supervisor);

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All supervisors of the process, by a number that is never used again.
+ * The table of all supervisors of the process, by a number that is never reused.
  *
- * A cen_child is two numbers: of a supervisor and of a start. So it can outlive
- * both, and what is said of one that is over finds nothing. The naive handle, a
- * pointer to a record, must keep the record for as long as somebody might still
- * say something of it, which with a child that was abandoned is for ever.
+ * A cen_child is two numbers: of a supervisor and of a start. So it may outlive both, and a report about a start that
+ * is over finds nothing. The naive handle, a pointer to a record, must keep the record as long as a report about it may
+ * come, which for an abandoned child may be never-ending.
  *
- * The table's lock is held until the supervisor's own is taken, so that one that
- * was found is not freed in between: free leaves the table first, and then takes
- * that lock once more.
+ * The table's lock is held until the supervisor's own is taken, so that a supervisor that was found is not freed in
+ * between. Free first takes it out of the table, and then takes the supervisor's lock once more.
  *
- * The table is made anew by the first who enters in a forked child, where the
- * parent's may be locked by a thread that is not there. The numbers go on, so
- * that a handle of the parent's finds nothing of the child's.
+ * In the child of a fork the first supervisor initialises the table again, because the parent's table may be locked by
+ * a thread that does not exist there. The numbers go on, so that a handle of the parent finds nothing of the child.
  *
  * Order table
- * All is ordered by the two locks, and the new table by record/owned.h.
+ * The two locks order everything; record/owned.h orders the initialisation.
  *
  * Tested by tests/unit/supervisor/life_test.c, fork_test.c.
  */
@@ -30,7 +27,7 @@ typedef struct house {
     /* under the mutex */
     ceni_table table;
     uint64_t last;
-    ceni_owned owned; /* a forked child has all of that anew */
+    ceni_owned owned; /* the child of a fork initialises it again */
 } house;
 
 static CENI_STATIC house all;
@@ -91,7 +88,7 @@ static bool has_number(const ceni_table_node *node, const void *key)
     return CENI_TABLE_ENTRY(node, ceni_tenure, node)->handle.number_ == *(const uint64_t *)key;
 }
 
-/* The mistake that the numbers are there to prevent: what is said of an earlier start is taken for the present one. */
+/* The planted bug that the numbers prevent: a report about an earlier start counts for the present one. */
 static ceni_tenure *find_next_start(const cen_supervisor *supervisor, uint64_t number)
 {
     for (ceni_list *link = supervisor->children.next; link != &supervisor->children; link = link->next)

@@ -2,9 +2,8 @@
 /*
  * Restart intensity and back-off.
  *
- * The ring holds the last `max` restarts. One more at `now` is too many if the
- * ring is full and the oldest in it is still within the window: so nothing is ever
- * searched or moved, and a window's end is exact to the nanosecond.
+ * The ring has the last `max` restarts. One more at `now` is too many if the ring is full and its oldest restart is
+ * within the window. So nothing is searched or moved, and a window's end is exact to the nanosecond.
  *
  * Tested by tests/unit/supervisor/intensity_test.c.
  */
@@ -35,6 +34,6 @@ int64_t ceni_backoff_most(const ceni_backoff_rule *rule, uint32_t n)
 int64_t ceni_backoff_draw(const ceni_backoff_rule *rule, uint32_t n, uint64_t random)
 {
     int64_t most = ceni_backoff_most(rule, n);
-    /* The remainder favours small numbers by less than most / 2^64, which nobody can see. */
+    /* The remainder favours small numbers by less than most / 2^64, which is not noticeable. */
     return most == 0 ? 0 : (int64_t)(random % ((uint64_t)most + 1));
 }

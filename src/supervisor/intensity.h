@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many restarts there may be, and how long one waits: the arithmetic, without a supervisor.
+ * The arithmetic of restart intensity and back-off, without a supervisor.
  *
- * Threads: none of its business; all belongs to whoever holds the supervisor's lock.
+ * Threads: the caller holds the supervisor's lock.
  */
 #ifndef CENI_SUPERVISOR_INTENSITY_H
 #define CENI_SUPERVISOR_INTENSITY_H
@@ -23,18 +23,18 @@ static inline void ceni_intensity_clear(ceni_intensity *intensity)
     intensity->count = intensity->next = 0;
 }
 
-/* Counts a restart at `now`, which never goes back. False: with it there are more than max within the
- * window, the two ends of which both count. */
+/* Count a restart at `now`, which never goes back. False: it would be more than max within the window. Both ends of the
+ * window belong to it. */
 bool ceni_intensity_add(ceni_intensity *intensity, int64_t now);
 
 typedef struct ceni_backoff_rule {
-    int64_t first_ns, max_ns, backoff_reset_ns; /* first_ns is 0: nobody ever waits */
+    int64_t first_ns, max_ns, backoff_reset_ns; /* first_ns = 0: no back-off */
 } ceni_backoff_rule;
 
-/* The longest wait before the `n`th restart in a row, counted from 1. */
+/* The longest delay before the `n`th restart in a row, counted from 1. */
 int64_t ceni_backoff_most(const ceni_backoff_rule *rule, uint32_t n);
 
-/* A wait from 0 to that, both included, by a random number. */
+/* A delay from 0 to that, both included, selected by a random number. */
 int64_t ceni_backoff_draw(const ceni_backoff_rule *rule, uint32_t n, uint64_t random);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the supervisor share. Nobody else includes this.
+ * Internal declarations of the supervisor. Only the files of src/supervisor include this.
  *
- * Words: a child is the record of one place among siblings; a tenure is one
- * start of it, from the call of `start` until it is over; the steward is whoever
- * runs the state machine of a supervisor just now, one at a time; the agenda
- * has the children at which the steward is to look.
+ * Terms: a child is the record of one place among siblings. A tenure is one start of a child, from the call of `start`
+ * until it is over. The steward is the thread that runs a supervisor's state machine at the moment; there is one at a
+ * time. The agenda is the list of children that the steward must look at.
  */
 #ifndef CENI_SUPERVISOR_INTERNAL_H
 #define CENI_SUPERVISOR_INTERNAL_H
@@ -26,17 +25,17 @@ enum { CENI_SUPERVISOR_NAME = 32 };
 
 typedef enum ceni_phase {
     CENI_PHASE_NEW,      /* it was never started */
-    CENI_PHASE_STARTING, /* some have not been started for the first time */
+    CENI_PHASE_STARTING, /* some children have not been started for the first time */
     CENI_PHASE_UP,
     CENI_PHASE_STOPPING,
     CENI_PHASE_OVER,
 } ceni_phase;
 
-/* Why a child is to end. */
+/* Why a child must end. */
 typedef enum ceni_ending {
     CENI_ENDING_NO,
     CENI_ENDING_ALONE,    /* it was terminated: at once */
-    CENI_ENDING_IN_ORDER, /* with its siblings: when those after it have ended */
+    CENI_ENDING_IN_ORDER, /* with its siblings: after those behind it have ended */
 } ceni_ending;
 
 /* Which calls of a tenure are under way. */
@@ -49,45 +48,45 @@ typedef struct ceni_tenure {
     cen_supervisor *supervisor;
     ceni_child_record *child;
     cen_child handle;
-    cen_executor watcher; /* consumes the death */
+    cen_executor watcher; /* consumes the future of the child's end */
 
-    /* whose call is under way: start, then stop; kill; the joining of its thread */
+    /* jobs: of start, then of stop; of kill; of joining its thread */
     cen_job call, kill_call, join_call;
-    /* written by the thread itself when it ends, read by whoever has joined it */
+    /* written by the thread itself when it ends, read after it was joined */
     ceni_thread thread;
     cen_error last_words;
 
     /* under the mutex */
     ceni_table_node node; /* by its number, until it is over */
-    uint32_t hands;       /* calls, its thread, its death's future: what still has this record */
+    uint32_t hands;       /* references to this record: calls, its thread, the future of its end */
     uint32_t calls;
     bool is_listed;    /* in the table */
-    bool has_started;  /* start said OK, or the thread is there */
+    bool has_started;  /* start returned OK, or the thread was started */
     bool said_started; /* by cen_child_report_started */
-    bool ran;          /* it was told to be running */
-    bool failed;       /* start said no */
-    bool ended;        /* it has said so */
-    bool normal;       /* and how */
-    bool stopping;     /* it is to end */
-    bool asked;        /* stop was called, or is about to be */
+    bool ran;          /* it was reported as running */
+    bool failed;       /* start failed */
+    bool ended;        /* its end was reported */
+    bool normal;       /* ... as a normal end */
+    bool stopping;     /* it must end */
+    bool asked;        /* stop was called, or will be at once */
     bool killed;       /* likewise */
     bool abandoned;
     bool closing;  /* it is over; its owner is being ended */
-    bool arming;   /* cen_child_watch is about to become the consumer of the death */
-    bool untold;   /* closing, and its death's future was neither given up nor has it told that it is done */
+    bool arming;   /* cen_child_watch is becoming the consumer of `death` */
+    bool untold;   /* closing, and `death` was not cancelled and has not been delivered yet */
     int64_t since; /* when it began to run */
     cen_future *death;
     cen_owner *owner;
-    cen_error why; /* it ended, or failed to start */
+    cen_error why; /* why it ended or failed to start */
     struct ceni_tenure *next_dead;
 } ceni_tenure;
 
-/* Somebody who waits for a first start; on its stack. */
+/* A thread that waits for a start; on its stack. */
 typedef struct ceni_patron {
     /* under the mutex */
-    bool is_told, keeps_child; /* keeps: if it fails the child is down, and else forgotten */
+    bool is_told, keeps_child; /* keeps_child: a failed start leaves the child down; else it is forgotten */
     cen_child child;
-    cen_error error; /* status OK: it has started */
+    cen_error error; /* status OK: the child has started */
 } ceni_patron;
 
 struct ceni_child_record {
@@ -101,13 +100,13 @@ struct ceni_child_record {
     ceni_list link;          /* in children, or dead */
     ceni_list agenda;        /* in agenda, or linked to itself */
     ceni_table_node node;    /* by its name */
-    uint32_t refs;           /* the list, or being initial; tenures; alarms that are out; those who wait */
-    bool is_listed, is_gone; /* gone: still in the list because somebody walks through it */
+    uint32_t refs;           /* references: the list, or being initial; tenures; set alarms; waiting threads */
+    bool is_listed, is_gone; /* gone: still in the list because of a visitor */
     cen_child_state state;
     ceni_ending ending;
-    bool wanted;  /* it is to run */
-    bool fresh;   /* its turn to be started has not come yet, or has not succeeded */
-    bool leaving; /* it is forgotten when it has ended */
+    bool wanted;  /* it must run */
+    bool fresh;   /* it must be started in its turn, and that has not succeeded yet */
+    bool leaving; /* it is forgotten after its end */
     bool is_late; /* its start took too long */
     bool has_run; /* since the supervisor was started */
     ceni_tenure *tenure;
@@ -115,13 +114,13 @@ struct ceni_child_record {
     uint64_t starts, restarts, previous; /* previous: the number of the start before */
     uint32_t failures;                   /* restarts in a row, for the back-off */
     int64_t since;
-    int64_t moment; /* when something is due: the end of waiting, or of a limit; 0: nothing */
+    int64_t moment; /* when its back-off or a time limit ends; 0: none */
     ceni_alarm alarm;
     cen_error error;
     char name[];
 };
 
-/* Records that nobody has any more, to be freed with no lock held (supply.c). */
+/* Unreferenced records, to be freed with no lock held (supply.c). */
 typedef struct ceni_dead {
     ceni_list children;
     ceni_tenure *tenures; /* chained by next_dead */
@@ -150,9 +149,9 @@ struct cen_supervisor {
 
     ceni_mutex mutex; /* rank SUPERVISOR; for all that follows */
     ceni_phase phase;
-    uint32_t hands; /* what still has this record: steward, calls, alarms, threads */
-    uint32_t lost;  /* of these, of abandoned tenures */
-    bool is_freed;  /* the last hand gives the memory back */
+    uint32_t hands; /* references to this record: steward, calls, alarms, threads */
+    uint32_t lost;  /* of the hands, those of abandoned tenures */
+    bool is_freed;  /* the memory is freed with the last hand */
 
     /* the steward */
     cen_job job;
@@ -163,7 +162,7 @@ struct cen_supervisor {
     /* children */
     ceni_list children; /* in the order of starting */
     ceni_table names, tenures;
-    uint32_t count; /* that are not gone */
+    uint32_t count; /* children that are not gone */
     uint32_t states[CEN_CHILD_STOPPING + 1];
     uint32_t visitors;
     uint64_t last_number, last_name;
@@ -176,18 +175,18 @@ struct cen_supervisor {
     /* order */
     uint32_t to_stop;        /* children that end IN_ORDER */
     uint32_t to_start;       /* fresh ones */
-    ceni_list *front, *back; /* no fresh one is before the front, none that ends in order after the back */
-    int64_t not_before;      /* nothing fresh is started earlier */
+    ceni_list *front, *back; /* O4 in order.c */
+    int64_t not_before;      /* no fresh child is started earlier */
 
     /* the end */
-    bool hurry;      /* nobody is waited for any more */
-    bool over_told;  /* the listener knows */
-    cen_error error; /* why it gave up or could not start; else OK */
+    bool hurry;      /* no child is waited for */
+    bool over_told;  /* the listener got OVER */
+    cen_error error; /* why it gave up or failed to start; else OK */
     cen_supervisor_report report;
     cen_future *started, *over;
     cen_child parent;
 
-    /* numbers */
+    /* counts */
     ceni_intensity intensity;
     uint64_t starts, restarts, abandoned;
 
@@ -198,7 +197,7 @@ struct cen_supervisor {
 
 enum { CENI_OUT_EVENTS = 3 }; /* abandoned, failed, waiting */
 
-/* What the steward, or whoever has changed something, is to do when the mutex is dropped. */
+/* What a step leaves to do when the mutex is dropped. */
 typedef struct ceni_out {
     cen_job *posts; /* chained by next */
     uint32_t count; /* of events, in order */
@@ -206,7 +205,7 @@ typedef struct ceni_out {
     cen_error errors[CENI_OUT_EVENTS];          /* the events' */
     ceni_child_record *pinned[CENI_OUT_EVENTS]; /* likewise; or NULL */
     ceni_tenure *closing;
-    cen_future *death; /* of closing, to be cancelled */
+    cen_future *death; /* of `closing`, to be cancelled */
     cen_future *started;
     cen_error started_error;
     bool tell_parent;
@@ -227,18 +226,18 @@ static inline void ceni_supervisor_unlock(cen_supervisor *supervisor)
 /* house.c: all supervisors of the process */
 void ceni_house_enter(cen_supervisor *supervisor); /* gives it its id */
 void ceni_house_leave(cen_supervisor *supervisor);
-ceni_tenure *ceni_house_find_and_lock(cen_child handle); /* NULL: it is over, and nothing is locked */
+ceni_tenure *ceni_house_find_and_lock(cen_child handle); /* NULL: the start is over, and nothing is locked */
 
 /* supply.c: the allocator's calls */
 void ceni_dead_child_locked(ceni_child_record *child);
 void ceni_dead_tenure_locked(ceni_tenure *tenure);
 void ceni_dead_free(const cen_allocator *allocator, ceni_dead *dead);
-/* true: it did, and the mutex was dropped meanwhile; needs a hand */
+/* true: records were freed, and the mutex was dropped meanwhile; needs a hand */
 bool ceni_dead_free_locked(cen_supervisor *supervisor);
-void ceni_supervisor_unlock_and_free(cen_supervisor *supervisor); /* by a call of the program's, with what is dead */
-/* the steward, after a step; true: the mutex was dropped meanwhile */
+void ceni_supervisor_unlock_and_free(cen_supervisor *supervisor); /* for the program's calls; frees dead records */
+/* by the steward, after a step; true: the mutex was dropped meanwhile */
 bool ceni_supply_locked(cen_supervisor *supervisor);
-bool ceni_supply_has_tenure_locked(cen_supervisor *supervisor); /* false: take the step again when it was supplied */
+bool ceni_supply_has_tenure_locked(cen_supervisor *supervisor); /* false: a record is fetched; repeat the step then */
 ceni_tenure *ceni_supply_take_tenure_locked(cen_supervisor *supervisor); /* NULL: no memory */
 
 /* child.c: records */
@@ -249,38 +248,38 @@ cen_status ceni_child_list_locked(ceni_child_record *child, ceni_list *before, c
 ceni_child_record *ceni_child_find_locked(cen_supervisor *supervisor, const char *name);
 void ceni_child_forget_locked(ceni_child_record *child);
 void ceni_child_drop_locked(ceni_child_record *child);
-void ceni_child_purge_locked(cen_supervisor *supervisor); /* those that are gone, when nobody walks any more */
+void ceni_child_purge_locked(cen_supervisor *supervisor); /* unlink gone children, without visitors */
 void ceni_child_set_locked(ceni_child_record *child, cen_child_state state);
 void ceni_child_set_fresh_locked(ceni_child_record *child, bool fresh);
-void ceni_child_due_locked(ceni_child_record *child, int64_t moment); /* 0: nothing is */
+void ceni_child_due_locked(ceni_child_record *child, int64_t moment); /* 0: none */
 void ceni_child_note_locked(ceni_child_record *child);                /* to the agenda */
 
-/* tenure.c: starts, their calls, and what is said of them */
+/* tenure.c: starts, their calls, and reports about them */
 ceni_tenure *ceni_tenure_begin_locked(ceni_child_record *child, ceni_out *out); /* NULL: no memory */
-void ceni_tenure_ask_locked(ceni_tenure *tenure, ceni_out *out); /* to end; when its start has returned */
+void ceni_tenure_ask_locked(ceni_tenure *tenure, ceni_out *out); /* asks it to end, once start has returned */
 void ceni_tenure_kill_locked(ceni_tenure *tenure, ceni_out *out);
 void ceni_tenure_unlist_locked(ceni_tenure *tenure);
 void ceni_tenure_drop_locked(ceni_tenure *tenure);   /* a hand */
-void ceni_tenure_let_go_locked(ceni_tenure *tenure); /* its child has done with it */
+void ceni_tenure_let_go_locked(ceni_tenure *tenure); /* its child does not need it */
 bool ceni_tenure_is_over_locked(const ceni_tenure *tenure);
 
-/* machine.c: the state machine; true: something was done, and there may be more */
+/* machine.c: the state machine; true: a step was made, and there may be more */
 bool ceni_machine_step_locked(cen_supervisor *supervisor, ceni_out *out);
 void ceni_machine_run_locked(cen_supervisor *supervisor);
-void ceni_machine_stop_locked(cen_supervisor *supervisor, const cen_error *why); /* NULL: it was asked to */
+void ceni_machine_stop_locked(cen_supervisor *supervisor, const cen_error *why); /* NULL: the program asked for it */
 void ceni_machine_end_locked(ceni_child_record *child, ceni_ending ending);
 bool ceni_machine_start_locked(ceni_child_record *child,
-                               ceni_out *out); /* false: memory is fetched first; come again */
+                               ceni_out *out); /* false: memory is fetched first; repeat the step */
 void ceni_machine_stop_child_locked(ceni_child_record *child, ceni_out *out);
-void ceni_machine_patron_locked(ceni_child_record *child, const cen_error *error); /* NULL: it has started */
+void ceni_machine_patron_locked(ceni_child_record *child, const cen_error *error); /* NULL: the child has started */
 
-/* order.c: what is done in order */
+/* order.c: ordered starts and stops */
 bool ceni_order_step_locked(cen_supervisor *supervisor, ceni_out *out);
-void ceni_order_group_locked(ceni_child_record *dead); /* it, and who else its death concerns, is to be started again */
+void ceni_order_group_locked(ceni_child_record *dead); /* mark it and the siblings affected, for a restart */
 
 /* steward.c */
 void ceni_steward_run(cen_job *job);
-bool ceni_steward_call_locked(cen_supervisor *supervisor); /* true: post it when the mutex is dropped */
+bool ceni_steward_call_locked(cen_supervisor *supervisor); /* true: post it after the mutex is dropped */
 void ceni_steward_post(cen_supervisor *supervisor);
 void ceni_steward_unlock(cen_supervisor *supervisor); /* calls the steward, unlocks, posts */
 void ceni_supervisor_event_locked(ceni_out *out, cen_event_kind kind, ceni_child_record *child, const cen_error *error);
@@ -291,10 +290,10 @@ void ceni_supervisor_drop_hand_and_unlock(cen_supervisor *supervisor, bool is_lo
 /* stop.c */
 void ceni_supervisor_turn_locked(cen_supervisor *supervisor);
 int64_t ceni_wait_moment(const cen_supervisor *supervisor, cen_deadline deadline);
-bool ceni_wait_locked(cen_supervisor *supervisor, int64_t moment); /* false: it has passed */
+bool ceni_wait_locked(cen_supervisor *supervisor, int64_t moment); /* false: the moment has passed */
 bool ceni_is_steward_locked(const cen_supervisor *supervisor);
 
 /* new.c */
-void ceni_supervisor_release(cen_supervisor *supervisor); /* the memory, when nobody is left */
+void ceni_supervisor_release(cen_supervisor *supervisor); /* frees the memory, once no hand is left */
 
 #endif

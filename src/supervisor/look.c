@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers, the walk through the children, and the tree: as text, and for whoever watches.
+ * Statistics, the walk through the children, and the tree: as text, and as the description of a component.
  *
- * A walk holds no lock while it visits. It counts itself as a visitor, and while
- * there is one no child leaves the list (child.c): the link it stands at stays good.
+ * A walk holds no lock while it calls the visitor. It is counted in `visitors`. While there is a visitor no child
+ * leaves the list (child.c), so the walk's present link stays valid.
  *
  * Tested by tests/unit/supervisor/look_test.c.
  */
@@ -100,7 +100,7 @@ cen_status cen_supervisor_each(cen_supervisor *supervisor, void (*visit)(void *a
         read_child_locked(CENI_CHILD_OF(link, link), &stats);
         ceni_supervisor_unlock(supervisor);
         ceni_rank_expect_none("the visitor of a supervisor's children");
-        int held = ceni_cancel_hold(); /* a thread that ended in there would be a visitor for ever */
+        int held = ceni_cancel_hold(); /* a thread that ended in there would stay counted as a visitor */
         visit(argument, &stats);
         ceni_cancel_release(held);
         if (!ceni_fork_is(supervisor->epoch)) return CEN_FORKED;
@@ -164,9 +164,10 @@ static void put_child(void *argument, const cen_child_stats *child)
 {
     page *p = argument;
     char line[200];
-    put_indented(p, child->name);
+    put_indented(p, "\"");
+    put(p, child->name);
     int64_t ns = child->state == CEN_CHILD_WAITING ? child->until - p->now : p->now - child->since;
-    snprintf(line, sizeof line, ": %s %s %lld ms, %s%s, %llu start%s, %llu restart%s",
+    snprintf(line, sizeof line, "\": %s %s %lld ms, %s%s, %llu start%s, %llu restart%s",
              cen_child_state_name(child->state), child->state == CEN_CHILD_WAITING ? "for another" : "for",
              (long long)(ns / 1000000), policy_name(child->restart), child->significant ? ", significant" : "",
              (unsigned long long)child->starts, child->starts == 1 ? "" : "s", (unsigned long long)child->restarts,
@@ -191,7 +192,7 @@ static void put_tree(page *p, cen_supervisor *supervisor)
     read_locked(supervisor, &stats);
     ceni_phase phase = supervisor->phase;
     ceni_supervisor_unlock(supervisor);
-    snprintf(line, sizeof line, "supervisor %s: %s, %s, %u child%s, %llu restart%s\n", supervisor->name,
+    snprintf(line, sizeof line, "supervisor \"%s\": %s, %s, %u child%s, %llu restart%s\n", supervisor->name,
              phase_name(phase), supervision_name(supervisor->supervision), stats.children,
              stats.children == 1 ? "" : "ren", (unsigned long long)stats.restarts, stats.restarts == 1 ? "" : "s");
     put_indented(p, line);
@@ -232,7 +233,7 @@ size_t cen_supervisor_dump(cen_supervisor *supervisor, char *buffer, size_t room
     return length;
 }
 
-/* ---- For whoever watches ---------------------------------------------------------------------- */
+/* ---- The description -------------------------------------------------------------------------- */
 
 typedef struct drawing {
     const cen_description_writer *description;

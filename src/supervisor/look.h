@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the directory asks a supervisor for. */
+/* The supervisor's functions for the directory of components. */
 #ifndef CENI_SUPERVISOR_LOOK_H
 #define CENI_SUPERVISOR_LOOK_H
 

@@ -3,26 +3,24 @@
  * The state machine of a child.
  *
  *     DOWN ──its turn, or at once──▶ STARTING ──started──▶ RUNNING
- *     STARTING, RUNNING ──to end, or the start is late──▶ STOPPING
+ *     STARTING, RUNNING ──must end, or the start is late──▶ STOPPING
  *     all three ──its tenure is over──▶ DOWN ──to be restarted later──▶ WAITING ──▶ DOWN
  *
- * What becomes of a child whose tenure is over:
- *   it was to end        ▶ down; started again if its group is; forgotten if it was removed, is temporary or numbered
- *   somebody waits for
- *   its start, and it
- *   failed               ▶ told so; forgotten, or down
- *   the first start of
- *   the supervisor failed▶ the supervisor stops, with that error
- *   else: a death        ▶ its policy, the intensity, the back-off, and its group (order.c)
+ * What follows when a tenure is over:
+ *   it was meant to end                   ▶ down; started again if its group is; forgotten if it was removed, or
+ *                                           is temporary or numbered
+ *   its start failed, and a thread waits  ▶ that thread gets the error; the child is forgotten, or down
+ *   the supervisor's first start failed   ▶ the supervisor stops, with that error
+ *   else: a death                         ▶ its policy, the intensity, the back-off, and its group (order.c)
  *
  * Invariants
  *  M1 A child has a tenure exactly while it is STARTING, RUNNING or STOPPING.
- *  M2 A death is counted only of a child that was not to end: one that dies while its group is
- *     being stopped is taken in. It is counted once, by the tenure that is over.
- *  M3 Whatever a step finds, it finds in flags that were set under the mutex, and a child whose flags changed is on the
- *     agenda: no step depends on the order in which they were set, but for the order of deaths.
+ *  M2 Only the end of a child that was not meant to end counts as a death. A child that dies while its group is being
+ *     stopped does not count. A death is counted once, when the tenure is over.
+ *  M3 A step reads only flags that were set under the mutex, and a child whose flags changed is on the agenda. So no
+ *     step depends on the order in which flags were set, except for the order of deaths.
  *
- * All is under the mutex, in the steward.
+ * Everything is under the mutex, in the steward.
  *
  * Tested by tests/unit/supervisor/strategy_test.c against a model, life_test.c, limit_test.c, restart_test.c.
  */
@@ -62,8 +60,8 @@ static void refuse_patron_locked(ceni_child_record *child)
 {
     cen_error error;
     if (!child->patron) return;
-    ceni_error_set(&error, CEN_CLOSED, 0, "child \"%.200s\" of supervisor \"%s\" was stopped before it had started",
-                   child->name, child->supervisor->name);
+    ceni_error_set(&error, CEN_CLOSED, 0, "supervisor \"%s\": child \"%.200s\" stopped before its start",
+                   child->supervisor->name, child->name);
     ceni_machine_patron_locked(child, &error);
 }
 
@@ -73,7 +71,7 @@ void ceni_machine_end_locked(ceni_child_record *child, ceni_ending ending)
     child->wanted = false;
     ceni_child_set_fresh_locked(child, false);
     if (!child->tenure) {
-        if (child->state == CEN_CHILD_WAITING) supervisor->not_before = 0; /* it was what its group waited for */
+        if (child->state == CEN_CHILD_WAITING) supervisor->not_before = 0; /* its group waited for its back-off */
         ceni_child_due_locked(child, 0);
         if (child->state != CEN_CHILD_DOWN) ceni_child_set_locked(child, CEN_CHILD_DOWN);
         refuse_patron_locked(child);
@@ -109,7 +107,7 @@ void ceni_machine_run_locked(cen_supervisor *supervisor)
     ceni_list *before = &supervisor->children;
     for (size_t i = supervisor->initial_count; i-- > 0; before = &supervisor->initial[i]->link) {
         ceni_child_record *child = supervisor->initial[i];
-        /* cannot fail: all of them fit when it was made */
+        /* cannot fail: all of them fitted when the supervisor was created */
         if (!child->is_listed) ceni_child_list_locked(child, before, NULL);
         child->starts = child->restarts = child->failures = 0;
         child->has_run = false;
@@ -160,7 +158,7 @@ static void give_up(ceni_child_record *child, ceni_out *out)
     cen_error error;
     ceni_error_set(
         &error, child->error.status != CEN_OK ? child->error.status : CEN_DOWN, child->error.code,
-        "supervisor \"%s\" gave up: more than %u restarts within %lld ms; the last was of child \"%.60s\"%s%.200s",
+        "supervisor \"%s\": gave up: more than %u restarts within %lld ms; last restart: child \"%.60s\"%s%.200s",
         supervisor->name, supervisor->intensity.max, (long long)(supervisor->intensity.window_ns / 1000000),
         child->name, child->error.status != CEN_OK ? ": " : "", child->error.text);
     child->wanted = false;
@@ -183,7 +181,7 @@ static void restart(ceni_child_record *child, int64_t ran_ns, ceni_out *out)
     child->restarts++;
     child->wanted = true;
     if (supervisor->supervision != CEN_ONE_FOR_ONE) {
-        if (until < supervisor->not_before) until = supervisor->not_before; /* another's wait goes on */
+        if (until < supervisor->not_before) until = supervisor->not_before; /* another child's back-off goes on */
         ceni_order_group_locked(child);
         supervisor->not_before = until;
     } else {
@@ -198,7 +196,7 @@ static void restart(ceni_child_record *child, int64_t ran_ns, ceni_out *out)
     ceni_supervisor_event_locked(out, CEN_EVENT_CHILD_WAITING, child, NULL);
 }
 
-/* It was not to end. ran_ns: -1 if its start has failed. */
+/* A child that was not meant to end has ended. ran_ns: -1 if its start has failed. */
 static void die(ceni_child_record *child, bool normal, int64_t ran_ns, const cen_error *why, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
@@ -223,7 +221,7 @@ static void die(ceni_child_record *child, bool normal, int64_t ran_ns, const cen
     restart(child, ran_ns, out);
 }
 
-/* It was to end, and has. */
+/* A child that was meant to end has ended. */
 static void settle(ceni_child_record *child)
 {
     cen_supervisor *supervisor = child->supervisor;
@@ -241,12 +239,12 @@ static void explain(const ceni_child_record *child, const ceni_tenure *tenure, c
 {
     *why = tenure->why;
     if (child->is_late)
-        ceni_error_set(why, CEN_TIMEOUT, 0, "child \"%.200s\" had not started after %lld ms", child->name,
+        ceni_error_set(why, CEN_TIMEOUT, 0, "child \"%.200s\": start timed out after %lld ms", child->name,
                        (long long)(child->options.start_ns / 1000000));
     else if (tenure->abandoned)
-        ceni_error_set(why, CEN_TIMEOUT, 0, "child \"%.200s\" did not end in time and was abandoned", child->name);
+        ceni_error_set(why, CEN_TIMEOUT, 0, "child \"%.200s\": did not end in time, abandoned", child->name);
     else if (!tenure->ran && why->status == CEN_OK && child->ending == CENI_ENDING_NO)
-        ceni_error_set(why, CEN_DOWN, 0, "child \"%.200s\" has ended before it had started", child->name);
+        ceni_error_set(why, CEN_DOWN, 0, "child \"%.200s\": ended during its start", child->name);
 }
 
 static void count_end(cen_supervisor *supervisor, const ceni_tenure *tenure)
@@ -282,7 +280,7 @@ static void finish(ceni_child_record *child, ceni_out *out)
     ceni_child_drop_locked(child);
 }
 
-/* Its owner ends, and its future is given up, before anybody learns that it is over. */
+/* End its owner and cancel its future before its end is reported. */
 static void begin_close(ceni_child_record *child, ceni_out *out)
 {
     ceni_tenure *tenure = child->tenure;
@@ -303,7 +301,7 @@ bool ceni_machine_start_locked(ceni_child_record *child, ceni_out *out)
     if (!ceni_supply_has_tenure_locked(supervisor)) return false;
     if (!ceni_tenure_begin_locked(child, out)) {
         cen_error why;
-        ceni_error_set(&why, CEN_NO_MEMORY, 0, "there is no memory to start child \"%.200s\"", child->name);
+        ceni_error_set(&why, CEN_NO_MEMORY, 0, "child \"%.200s\": start failed: out of memory", child->name);
         child->error = why;
         ceni_supervisor_event_locked(out, CEN_EVENT_CHILD_FAILED, child, &why);
         die(child, false, -1, &why, out);
@@ -341,13 +339,13 @@ void ceni_machine_stop_child_locked(ceni_child_record *child, ceni_out *out)
     ceni_child_note_locked(child);
 }
 
-/* Whether it is to end now, and not when those after it have. */
+/* Whether it must end now, and not after those behind it. */
 static bool ends_now(const ceni_child_record *child)
 {
     return child->ending == CENI_ENDING_ALONE || (child->ending != CENI_ENDING_NO && child->supervisor->stop_together);
 }
 
-/* It has: also if it has ended since, so that a death is never taken for a start that failed. */
+/* Whether its start has succeeded. Also true if it has ended since, so that a death is not taken for a failed start. */
 static bool is_started(const ceni_child_record *child)
 {
     const ceni_tenure *tenure = child->tenure;
@@ -363,7 +361,7 @@ static void step_starting(ceni_child_record *child, ceni_out *out)
     ceni_machine_stop_child_locked(child, out);
 }
 
-/* It is told when its owner has ended and its future was given up: in finish. */
+/* Its end is reported in finish, after its owner has ended and its future was cancelled. */
 static void abandon(ceni_child_record *child)
 {
     cen_supervisor *supervisor = child->supervisor;
@@ -376,7 +374,7 @@ static void abandon(ceni_child_record *child)
 static void step_stopping(ceni_child_record *child, ceni_tenure *tenure, ceni_out *out)
 {
     cen_supervisor *supervisor = child->supervisor;
-    if (tenure->abandoned) return; /* somebody is about to become the consumer of its death */
+    if (tenure->abandoned) return; /* cen_child_watch is becoming the consumer of its future */
     if (!child->options.kill_at_once) ceni_tenure_ask_locked(tenure, out);
     if (!supervisor->hurry && !is_due(child)) return;
     if (child->options.kill && !tenure->killed) {

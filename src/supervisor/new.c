@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making a supervisor, and the end of its memory. */
+/* Creating and freeing a supervisor. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "supervisor/internal.h"
@@ -22,20 +22,20 @@ static cen_status refuse(cen_error *error, const char *what)
 static cen_status check_numbers(const cen_supervisor_options *o, cen_error *error)
 {
     if (o->max_restarts < CEN_NONE || o->max_restarts > MOST_RESTARTS)
-        return refuse(error, "options.max_restarts is neither a number up to 1048576 nor CEN_OFF nor CEN_NONE");
+        return refuse(error, "options.max_restarts must be 0 to 1048576, CEN_OFF or CEN_NONE");
     if (cen_time_is_tiny(o->window_ns) || cen_time_is_tiny(o->backoff_reset_ns))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_supervisor_new: options.%s " CEN_TIME_IS_TINY,
                               cen_time_is_tiny(o->window_ns) ? "window_ns" : "backoff_reset_ns",
                               (long long)(cen_time_is_tiny(o->window_ns) ? o->window_ns : o->backoff_reset_ns));
-    if (o->window_ns < 0) return refuse(error, "options.window_ns is negative");
+    if (o->window_ns < 0) return refuse(error, "options.window_ns must not be negative");
     if (o->backoff_initial_ns < 0 && o->backoff_initial_ns != CEN_OFF)
-        return refuse(error, "options.backoff_initial_ns is negative");
-    if (o->backoff_max_ns < 0) return refuse(error, "options.backoff_max_ns is negative");
-    if (o->backoff_reset_ns < 0) return refuse(error, "options.backoff_reset_ns is negative");
+        return refuse(error, "options.backoff_initial_ns must not be below CEN_OFF");
+    if (o->backoff_max_ns < 0) return refuse(error, "options.backoff_max_ns must not be negative");
+    if (o->backoff_reset_ns < 0) return refuse(error, "options.backoff_reset_ns must not be negative");
     return CEN_OK;
 }
 
-/* The caller's struct may have another size than ours: the size of the first is the stride. */
+/* The caller's struct may have a different size: the size of the first one is the stride. */
 static cen_status read_child(const cen_supervisor_options *o, size_t index, cen_child_options *out, cen_error *error)
 {
     size_t stride, size;
@@ -50,14 +50,17 @@ static cen_status check_options(const cen_supervisor_options *given, cen_supervi
 {
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_supervisor_new: options", error);
     if (status != CEN_OK) return status;
-    if ((unsigned)o->supervision > CEN_REST_FOR_ONE) return refuse(error, "options.supervision is none of the three");
-    if ((unsigned)o->auto_stop > CEN_AUTO_STOP_ALL) return refuse(error, "options.auto_stop is none of the three");
+    if ((unsigned)o->supervision > CEN_REST_FOR_ONE)
+        return refuse(error, "options.supervision must be a cen_supervision");
+    if ((unsigned)o->auto_stop > CEN_AUTO_STOP_ALL) return refuse(error, "options.auto_stop must be a cen_auto_stop");
     if (o->child_count > 0 && !o->children) return refuse(error, "options.children is NULL");
-    if (o->nested && o->started) return refuse(error, "options.started is not for a nested one");
+    if (o->nested && o->started) return refuse(error, "options.started is not allowed with options.nested");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return refuse(error, "options.allocator lacks alloc or free");
     if (o->started && !ceni_future_is_fresh(o->started))
-        return ceni_error_set(error, CEN_MISUSE, 0, "cen_supervisor_new: options.started was promised before");
+        return ceni_error_set(
+            error, CEN_MISUSE, 0,
+            "cen_supervisor_new: options.started has been used before; cen_future_init makes it ready again");
     status = check_numbers(o, error);
     for (size_t i = 0; status == CEN_OK && i < o->child_count; i++) {
         cen_child_options child;
@@ -113,7 +116,7 @@ static size_t room_of(uint32_t max)
     return max == UINT32_MAX ? 0 : max * sizeof(int64_t);
 }
 
-/* Nobody else is left, or, in a forked child, nobody ever was: there some may have a tenure. */
+/* No other thread uses it. In the child of a fork a child may still have a tenure. */
 static void free_memory(cen_supervisor *supervisor)
 {
     const cen_allocator *allocator = supervisor->allocator;
@@ -156,7 +159,7 @@ cen_status cen_supervisor_free(cen_supervisor *supervisor)
     if (!is_over) return CEN_BUSY;
     ceni_house_leave(supervisor);
     ceni_directory_leave(ceni_directory_process(), &supervisor->entry);
-    ceni_supervisor_lock(supervisor); /* whoever found it in the house has left this lock by then */
+    ceni_supervisor_lock(supervisor); /* a thread that found it in the table has dropped this lock by then */
     supervisor->is_freed = true;
     bool last = supervisor->hands == 0;
     ceni_supervisor_unlock(supervisor);
@@ -183,7 +186,7 @@ static cen_status make_children(cen_supervisor *supervisor, const cen_supervisor
         if (status != CEN_OK) return status;
         ceni_child_record *child = supervisor->initial[i] = ceni_child_make(supervisor, &options, true);
         if (!child) return CEN_NO_MEMORY;
-        ceni_table_grow(&supervisor->names); /* nobody else knows it yet: there is no lock to hold */
+        ceni_table_grow(&supervisor->names); /* no other thread knows it yet: no lock is needed */
         status = ceni_child_list_locked(child, &supervisor->children, error);
         if (status != CEN_OK) return status;
     }
@@ -200,7 +203,7 @@ static bool withdraw(cen_future *future)
     return withdrawn;
 }
 
-/* Waits until all have started, or it is over. */
+/* Wait until all children have started, or the supervisor is over. */
 static cen_status await_start(cen_supervisor *supervisor, cen_error *error)
 {
     ceni_supervisor_lock(supervisor);
@@ -237,11 +240,12 @@ cen_status cen_supervisor_new(const cen_supervisor_options *options, cen_supervi
     status = ceni_runtime_join(o->runtime, &runtime);
     if (status == CEN_OK && (status = ceni_alarm_need_keeper(runtime)) != CEN_OK) ceni_runtime_leave(runtime);
     if (status != CEN_OK)
-        return ceni_error_set(error, status, 0, "cen_supervisor_new: no runtime: %s", cen_status_text(status));
+        return ceni_error_set(error, status, 0, "cen_supervisor_new: cannot use the runtime: %s",
+                              cen_status_text(status));
     cen_supervisor *supervisor = ceni_alloc(o->allocator, sizeof *supervisor, _Alignof(cen_supervisor));
     if (!supervisor) {
         ceni_runtime_leave(runtime);
-        return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_supervisor_new: there is no memory for it");
+        return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_supervisor_new: out of memory");
     }
     supervisor->runtime = runtime;
     fill(supervisor, o);
@@ -249,11 +253,11 @@ cen_status cen_supervisor_new(const cen_supervisor_options *options, cen_supervi
     if (status != CEN_OK) {
         ceni_supervisor_release(supervisor);
         if (status != CEN_NO_MEMORY) return status;
-        return ceni_error_set(error, status, 0, "cen_supervisor_new: there is no memory for its children");
+        return ceni_error_set(error, status, 0, "cen_supervisor_new: out of memory for the children");
     }
     ceni_house_enter(supervisor);
     ceni_directory_join(ceni_directory_process(), &supervisor->entry);
-    if (o->started) *out = supervisor; /* whoever is told may use it at once */
+    if (o->started) *out = supervisor; /* the future's consumer may use it at once */
     status = start(supervisor, o, error);
     if (status == CEN_OK && !o->started) *out = supervisor;
     else if (status != CEN_OK) cen_supervisor_free(supervisor);

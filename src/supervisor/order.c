@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is done in order: the first start, the restart of a group, and the stop of all.
+ * Ordered work: the first start, the restart of a group, and the stop of all children.
  *
- * Two marks on children say what is left: `ending` IN_ORDER, to be stopped when those after it are
- * down; `fresh`, to be started when those before it run. A death in a group marks its members with
- * both, whatever they are doing just then, and nothing else remembers that
- * there is a restart: so a second death, on the way down or on the way up, only marks more.
+ * Two marks on children record what is left. `ending` IN_ORDER: stop it when the children after it are down. `fresh`:
+ * start it when the children before it run. A death in a group sets both marks on its members, whatever they are doing
+ * at that moment. Nothing else records that a restart is in progress. So a second death, on the way down or on the way
+ * up, only sets more marks.
  *
  *     stop:  the last that ends in order is stopped ▶ it is down ▶ the one before it ...
- *     start: nobody ends in order, and the back-off is over ▶ the first fresh one is started ▶ it runs ▶ the next ...
+ *     start: no child ends in order, and the back-off is over ▶ the first fresh child starts ▶ it runs ▶ the next ...
  *
  * Invariants
- *  O1 Of those that end in order, at most the last one is STOPPING because of that, unless they are to be stopped together,
- *     which each does by itself (machine.c).
- *  O2 Of the fresh ones, at most the first is STARTING.
- *  O3 Outside a one-for-one supervisor nothing fresh is started while anything ends in order.
- *  O4 No fresh child is before `front` in the list, and none that ends in order after `back`. Marking puts both
- *     back to the ends, so a whole start or stop looks at each child once.
+ *  O1 Of the children that end in order, at most the last one is STOPPING because of that. With stop_together each
+ *     child does it by itself (machine.c).
+ *  O2 Of the fresh children, at most the first is STARTING.
+ *  O3 Outside a one-for-one supervisor no fresh child is started while a child ends in order.
+ *  O4 No fresh child is before `front` in the list, and no child that ends in order is after `back`. Marking resets
+ *     both to the ends of the list. So a whole start or stop looks at each child once.
  *
- * All is under the mutex, in the steward.
+ * Everything is under the mutex, in the steward.
  *
  * Tested by tests/unit/supervisor/strategy_test.c, life_test.c.
  */
 #include "base/plant.h"
 #include "supervisor/internal.h"
 
-/* ---- Who is concerned ---------------------------------------------------------------------- */
+/* ---- Groups -------------------------------------------------------------------------------- */
 
-/* A sibling of the one that died is to be stopped, and then started again unless it is temporary. One whose first turn has
- * not come goes on waiting for it; and who waits for the start of one waits for the next. */
+/* Mark a sibling of the dead child: it is stopped, and started again unless it is temporary. A child whose first turn
+ * has not come keeps waiting for it. A thread that waits for the start of a marked child waits for the next start. */
 static void take_along(ceni_child_record *child)
 {
     bool again = child->options.restart != CEN_RESTART_TEMPORARY || (child->fresh && !child->tenure);
     ceni_patron *patron = child->patron;
-    /* It was terminated, by itself or while it was being stopped with its group: it is not started again. */
+    /* It was terminated, alone or while its group was being stopped: it is not started again. */
     if (child->ending == CENI_ENDING_ALONE || (child->ending == CENI_ENDING_IN_ORDER && !child->wanted)) return;
     if (again) child->patron = NULL;
     ceni_machine_end_locked(child, CENI_ENDING_IN_ORDER);
@@ -65,7 +65,7 @@ static ceni_child_record *last_to_stop(cen_supervisor *supervisor)
     return NULL;
 }
 
-/* The mistake. */
+/* For the planted bug. */
 static ceni_child_record *first_to_stop(cen_supervisor *supervisor)
 {
     for (ceni_list *link = supervisor->children.next; link != &supervisor->children; link = link->next)
@@ -105,7 +105,7 @@ static bool start_next(cen_supervisor *supervisor, ceni_out *out)
 
 /* ---- The end -------------------------------------------------------------------------------------- */
 
-/* What was added belongs to this run of the supervisor only. */
+/* Forget the children that were added: they belong to this run of the supervisor only. */
 static void forget_added(cen_supervisor *supervisor)
 {
     for (ceni_list *link = supervisor->children.next, *next; link != &supervisor->children; link = next) {
@@ -114,7 +114,7 @@ static void forget_added(cen_supervisor *supervisor)
     }
 }
 
-/* Nobody is left to be stopped. */
+/* No child is left to be stopped. */
 static bool end(cen_supervisor *supervisor, ceni_out *out)
 {
     forget_added(supervisor);

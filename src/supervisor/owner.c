@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The owner of what a start of a child registers.
+ * The owner of the entries that a start of a child registers.
  *
- * It is made when it is first asked for, outside the mutex; of two who ask at once one
- * made it in vain. The steward ends it when the start is over and nobody finds the start any
- * more, before anybody learns of the end: so the next start never meets
- * entries of the one before it.
+ * It is made by the first call that needs it, outside the mutex. If two calls need it at once, one of the two new
+ * owners is ended unused. The steward ends the owner when the start is over and cannot be found, before the end is
+ * reported. So the next start never meets entries of the one before it.
  *
  * Tested by tests/unit/supervisor/owner_test.c.
  */
@@ -21,7 +20,8 @@ void ceni_child_owner_end(cen_owner *owner)
     if (owner && !ceni_planted(supervisor_owner_never_ends)) cen_owner_end(owner);
 }
 
-/* Held for the caller; NULL: there is none yet, or, if *is_over, the start is over. `made` becomes it if there is none. */
+/* Return the owner, held for the caller. NULL: there is none yet, or the start is over (*is_over). If there is none,
+ * `made` becomes it. */
 static cen_owner *hold_or_put(cen_child child, cen_owner **made, bool *is_over)
 {
     ceni_tenure *tenure = ceni_house_find_and_lock(child);
@@ -61,9 +61,9 @@ cen_status cen_child_owner(cen_child child, cen_owner **out, cen_error *error)
         cen_status status = make(child, &made, error);
         if (status != CEN_OK) return status;
         owner = hold_or_put(child, &made, &is_over);
-        cen_owner_end(made); /* another was faster, or the start is over */
+        cen_owner_end(made); /* another call was first, or the start is over */
     }
-    if (is_over) return ceni_error_set(error, CEN_ABSENT, 0, "cen_child_owner: that start of the child is over");
+    if (is_over) return ceni_error_set(error, CEN_ABSENT, 0, "cen_child_owner: this start of the child has ended");
     *out = owner;
     return CEN_OK;
 }

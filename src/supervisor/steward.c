@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steward: who runs the state machine of a supervisor, and makes its calls.
+ * The steward: the thread that runs a supervisor's state machine at the moment, and the calls that it makes.
  *
- *     anything happens ▶ it is noted under the mutex ▶ nobody is at work: the job is posted to the runtime
+ *     a change ▶ it is noted under the mutex ▶ no steward is at work: the job is posted to the runtime
  *     the job: step ▶ mutex dropped: listener, posts, owners ▶ step ... ▶ nothing is left: over, or idle
  *
  * Invariants
- *  D1 `at_work` is set from before the job is posted until the steward has found
- *     nothing left, in one critical section with its last look: what is noted is
- *     seen by the steward there is, or by the one that is posted.
- *  D2 States of children and phases of the supervisor change in the steward alone, but for: adding
- *     a child, forgetting or restarting one that has no tenure, which need nobody.
- *  D3 A hand is counted for the steward, for each call, thread and future of a
- *     tenure, and for each alarm. A supervisor is OVER only when no hand is left but the
- *     steward's and those of abandoned tenures; the steward drops its own in the same critical section,
- *     and uses nothing of the supervisor afterwards. So whoever learns that it is over can free it and
- *     its runtime without being refused.
- *  D4 The futures of its end are done before the mutex is dropped in which it became OVER, and told afterwards: one who frees the
- *     supervisor because it is over and then gives up such a future does not come back to it.
+ *  D1 `at_work` is set from before the job is posted until the steward has found nothing left to do. It is cleared in
+ *     one critical section with the last look. So a noted change is seen by the present steward, or by the one that is
+ *     posted.
+ *  D2 Only the steward changes the states of children and the phase of the supervisor. Exceptions: adding a child, and
+ *     forgetting or restarting a child without a tenure.
+ *  D3 A hand is counted for the steward, for each call, thread and future of a tenure, and for each alarm. A supervisor
+ *     is OVER only when no hand is left but the steward's and those of abandoned tenures. The steward drops its own in
+ *     the same critical section and then touches nothing of the supervisor. So a thread that learns that it is over can
+ *     free it and its runtime without getting BUSY.
+ *  D4 The futures of its end are made done before the mutex is dropped under which it became OVER, and delivered
+ *     afterwards. So a thread that frees the supervisor because it is over and then cancels such a future does not come
+ *     back to the supervisor.
  *
- * The steward calls the listener and nothing else of the program's: the functions of
- * children have jobs of their own, so that none holds up another.
+ * The steward calls the listener and no other function of the program. The functions of children have jobs of their
+ * own, so that none delays another.
  *
  * Order table
  * tag  site        | operation                    | order   | pairs with         | carries                               | breaks if weakened
  * [D1] make_done   | exchange of a future's state | acq_rel | F2 F3 in future.c  | the result; `done` and the executor  | as F1 there
- * All else is ordered by the mutex.
+ * The mutex orders everything else.
  *
  * Tested by tests/unit/supervisor/, tests/explore/supervisor_test.c.
  */
@@ -71,7 +71,7 @@ void ceni_supervisor_drop_hand_and_unlock(cen_supervisor *supervisor, bool is_lo
     if (last) ceni_supervisor_release(supervisor);
 }
 
-/* ---- What a step leaves to be done -------------------------------------------------------- */
+/* ---- What a step leaves to do ------------------------------------------------------------- */
 
 void ceni_out_post(ceni_out *out, cen_job *job)
 {
@@ -88,7 +88,7 @@ static cen_supervisor_event *add_event(ceni_out *out, cen_supervisor_event event
     return &out->events[i];
 }
 
-/* How much it matters. An end that was asked for, or was normal, is none that anybody must see to. */
+/* The level of an event. An end that was requested or normal needs no attention. */
 static cen_event_level level_of(cen_event_kind kind, bool failed)
 {
     switch (kind) {
@@ -104,25 +104,25 @@ static cen_event_level level_of(cen_event_kind kind, bool failed)
     }
 }
 
-/* What a text says of it. */
+/* The verb of an event's text. */
 static const char *words_of(cen_event_kind kind)
 {
     switch (kind) {
-    case CEN_EVENT_CHILD_STARTED: return "has started";
-    case CEN_EVENT_CHILD_RESTARTED: return "was started again";
-    case CEN_EVENT_CHILD_FAILED: return "did not start";
-    case CEN_EVENT_CHILD_ENDED: return "has ended";
-    case CEN_EVENT_CHILD_WAITING: return "will be started again after a while";
-    case CEN_EVENT_CHILD_KILLED: return "is killed";
+    case CEN_EVENT_CHILD_STARTED: return "started";
+    case CEN_EVENT_CHILD_RESTARTED: return "restarted";
+    case CEN_EVENT_CHILD_FAILED: return "failed to start";
+    case CEN_EVENT_CHILD_ENDED: return "ended";
+    case CEN_EVENT_CHILD_WAITING: return "restarts after a back-off";
+    case CEN_EVENT_CHILD_KILLED: return "killed";
     case CEN_EVENT_CHILD_ABANDONED: return "did not end in time";
     case CEN_EVENT_GAVE_UP: return "gave up";
-    default: return "is over";
+    default: return "it is over";
     }
 }
 
 static const cen_error no_error = {.status = CEN_OK};
 
-/* Into the events of the process, whether there is a listener or not. */
+/* Write an event of the process, whether there is a listener or not. */
 static void write_events(const cen_supervisor *supervisor, cen_event_kind kind, const ceni_child_record *child,
                          const cen_error *error)
 {
@@ -133,10 +133,10 @@ static void write_events(const cen_supervisor *supervisor, cen_event_kind kind, 
                         ? child->moment - child->since
                         : (int64_t)(child ? child->restarts : supervisor->restarts);
     if (child)
-        snprintf(text, sizeof text, "child \"%.60s\" of supervisor \"%s\" %s%s%.200s", child->name, supervisor->name,
+        snprintf(text, sizeof text, "supervisor \"%s\": child \"%.60s\" %s%s%.200s", supervisor->name, child->name,
                  words_of(kind), named ? ": " : "", named ? error->text : "");
     else if (named) snprintf(text, sizeof text, "%s", error->text);
-    else snprintf(text, sizeof text, "supervisor \"%s\" %s", supervisor->name, words_of(kind));
+    else snprintf(text, sizeof text, "supervisor \"%s\": %s", supervisor->name, words_of(kind));
     ceni_occurrence what = {.level = level_of(kind, failed),
                             .kind = kind,
                             .of = &supervisor->entry,
@@ -187,8 +187,8 @@ static void tell_future(cen_future *future, const cen_error *error)
     ceni_future_complete(future);
 }
 
-/* The same in two steps, of which the first is under the mutex (D4). Between them the future may be its owner's again, unless
- * it has a `done`: of one that is waited for, the address is only a name. */
+/* The same in two steps, the first under the mutex (D4). Between them the future may be its owner's again, unless it
+ * has a `done`. Of a future that a thread waits for, only the address is used. */
 static uint32_t make_done_locked(cen_future *future, const cen_error *error)
 {
     if (!future) return CENI_FUTURE_PENDING;
@@ -212,15 +212,15 @@ static void post_all(cen_supervisor *supervisor, cen_job *job)
     }
 }
 
-/* The tenure is over, and nobody else uses what is ended here. True: a hand of the tenure's is to be dropped. A future that
- * cannot be given up is about to tell that it is done (T5 in tenure.c). */
+/* The tenure is over, and no other thread uses what is ended here. True: a hand of the tenure must be dropped. A future
+ * that cannot be cancelled is about to be delivered (T5 in tenure.c). */
 static bool close_tenure(ceni_out *out)
 {
     ceni_child_owner_end(out->closing->owner);
     return out->death && cen_future_cancel(out->death);
 }
 
-/* With no lock held. False: a call came back in a forked child. */
+/* With no lock held. False: a call has returned in the child of a fork. */
 static bool perform(cen_supervisor *supervisor, ceni_out *out)
 {
     ceni_rank_expect_none("what a supervisor's step has left to do");
@@ -250,7 +250,7 @@ static bool has_work(const ceni_out *out)
 
 /* ---- The steward ------------------------------------------------------------------------------ */
 
-/* Nothing is left to do. What follows the critical section is of its own variables. */
+/* Nothing is left to do. After the critical section only local variables are used. */
 static void rest_and_unlock(cen_supervisor *supervisor)
 {
     cen_error error = supervisor->error;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stopping, and waiting for what the steward does.
+ * Stopping, and waiting for the steward.
  *
- * Who waits counts itself and sleeps on `turns`, a futex word that is turned under
- * the mutex, and is relaxed: the sleeper takes the mutex before it believes anything. In a
- * manual runtime it runs what is due there meanwhile. Deadlines are moments of the
- * runtime's clock, so a virtual one is only compared, never slept until.
+ * A waiting thread counts itself and sleeps on `turns`, a futex word that is changed under the mutex and is relaxed: a
+ * woken thread takes the mutex before it acts. In a manual runtime it runs what is due there meanwhile. Deadlines are
+ * moments of the runtime's clock, so a virtual one is only compared, never slept until.
  *
  * Tested by tests/unit/supervisor/life_test.c, limit_test.c, tests/explore/supervisor_test.c.
  */
@@ -24,7 +23,7 @@ static uint32_t turn_of(cen_supervisor *supervisor)
 void ceni_supervisor_turn_locked(cen_supervisor *supervisor)
 {
     if (supervisor->waiters == 0) return;
-    ceni_store_relaxed(&supervisor->turns, turn_of(supervisor) + 1); /* a sleeper takes the mutex; carries nothing */
+    ceni_store_relaxed(&supervisor->turns, turn_of(supervisor) + 1); /* woken threads lock; carries nothing */
     ceni_futex_wake(&supervisor->turns, UINT32_MAX);
 }
 
@@ -55,7 +54,7 @@ bool ceni_is_steward_locked(const cen_supervisor *supervisor)
 
 /* ---- Stop ---------------------------------------------------------------------------------- */
 
-/* All that are left are hurried on, and nobody is waited for any more. */
+/* Kill and abandon the remaining children without waiting. */
 static void hurry_locked(cen_supervisor *supervisor)
 {
     supervisor->hurry = true;
@@ -69,7 +68,7 @@ static cen_status check_stop_locked(const cen_supervisor *supervisor, bool waits
     return waits && ceni_is_steward_locked(supervisor) ? CEN_MISUSE : CEN_OK;
 }
 
-/* The steward is called and the mutex held again. */
+/* Call the steward, and take the mutex again. */
 static void call_steward_locked(cen_supervisor *supervisor)
 {
     ceni_steward_unlock(supervisor);
@@ -84,7 +83,7 @@ static bool is_over_locked(const cen_supervisor *supervisor)
 static cen_status say_stop(const cen_supervisor *supervisor, cen_status status, cen_error *error)
 {
     const char *why = status == CEN_MISUSE    ? "a child must not wait for the end of its supervisor"
-                      : status == CEN_TIMEOUT ? "children did not end by the deadline and were told to hurry"
+                      : status == CEN_TIMEOUT ? "children did not end by the deadline; killed or abandoned"
                       : status == CEN_FORKED  ? "it belongs to the parent process"
                                               : cen_status_text(status);
     if (status == CEN_OK) return status;
@@ -128,7 +127,7 @@ cen_status cen_supervisor_request_stop(cen_supervisor *supervisor)
     return status;
 }
 
-/* ---- Being told ------------------------------------------------------------------------------ */
+/* ---- Watching the end------------------------------------------------------------------------- */
 
 static bool withdraw(cen_future *future)
 {
@@ -175,7 +174,7 @@ static cen_status start_inner(void *argument, cen_child child, cen_error *error)
     }
     ceni_steward_unlock(inner);
     if (is_over) return CEN_OK;
-    return ceni_error_set(error, CEN_BUSY, 0, "supervisor \"%s\" is still stopping, or was started by another",
+    return ceni_error_set(error, CEN_BUSY, 0, "supervisor \"%s\": still stopping, or started by another supervisor",
                           inner->name);
 }
 

@@ -2,21 +2,23 @@
 /*
  * Memory: the allocator is the program's and is called with no lock held.
  *
- *     a start needs a record ▶ `wants_tenure` ▶ the steward drops the mutex, allocates, and takes the step again
- *     a record is let go of  ▶ it lies in `dead` ▶ who drops the mutex next, and keeps the supervisor alive, frees it
+ *     a start needs a record ▶ `wants_tenure` ▶ the steward drops the mutex, allocates, and repeats the step
+ *     a record is released   ▶ it goes into `dead` ▶ the next thread that may (Y3) frees it after dropping the mutex
  *
  * Invariants
- *  Y1 Only the steward asks for records and fetches them, so there is one spare record at most. A step that found none has
- *     changed nothing but `wants_tenure`; the next step finds the record, or `no_tenure`.
- *  Y2 `no_tenure` counts for the step after the attempt alone: each start that fails for want of memory has tried.
- *  Y3 Memory is freed by one who has a hand on the supervisor, or is called by the program with it: after the last
- *     of these the program may take its allocator away. What still lies in `dead` then goes with the supervisor.
- *  Y4 The table of tenures grows when a record is fetched, that of names when a child is added. If it cannot grow the
- *     chains do.
+ *  Y1 Only the steward needs and fetches records, so there is at most one spare record. A step that found none has
+ *     changed nothing but `wants_tenure`. The next step finds the record, or `no_tenure`.
+ *  Y2 `no_tenure` is valid only for the step after the attempt. So each start that fails for lack of memory has tried.
+ *  Y3 Memory is freed by a thread that has a hand on the supervisor, or by a call of the program with it. After the
+ *     last of these the program may take its allocator away. Records that are still in `dead` are freed with the
+ *     supervisor.
+ *  Y4 The table of tenures grows when a record is fetched, that of names when a child is added. If it cannot grow, its
+ *     chains grow.
  *
- * All is under the mutex.
+ * Everything is under the mutex.
  *
- * Tested by tests/unit/supervisor/, whose builds check each call of the allocator; tests/faults/supervisor_faults_test.c.
+ * Tested by tests/unit/supervisor/, whose builds check each call of the allocator;
+ * tests/faults/supervisor_faults_test.c.
  */
 #include "base/alloc.h"
 #include "supervisor/internal.h"
@@ -33,7 +35,7 @@ void ceni_dead_tenure_locked(ceni_tenure *tenure)
     dead->tenures = tenure;
 }
 
-/* Moves what is dead to the caller's list. False: nothing is. */
+/* Move dead records to the caller's list. False: there are none. */
 static bool collect_locked(cen_supervisor *supervisor, ceni_dead *out)
 {
     ceni_list_init(&out->children);
@@ -79,7 +81,7 @@ bool ceni_dead_free_locked(cen_supervisor *supervisor)
     return true;
 }
 
-/* A record, and buckets for its number. */
+/* Fetch a record, and buckets for its number. */
 static void fetch_tenure_locked(cen_supervisor *supervisor)
 {
     const cen_allocator *allocator = supervisor->allocator;

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tenures: one start of a child, its calls, and what is said of it.
+ * Tenures: a tenure is one start of a child, with its calls and the reports about it.
  *
  *     begin ▶ start's call ──failed──▶ over
  *                 └─OK──▶ (said started) ▶ runs ▶ (stop's call) ▶ ended ▶ over ▶ closing ▶ let go
- *     at any point: abandoned ▶ over; what still comes drops its hand and is ignored
+ *     at any point: abandoned ▶ over; what comes later drops its hand and is ignored
  *
  * Invariants
- *  T1 A tenure is over when it has failed or ended and none of its calls is under way, or when it was
- *     abandoned. So a child is never started again while a call of its start before is on the
- *     stack of a helper, unless that was abandoned.
- *  T2 The record is there while its child has it or a hand is left: each call that is under way, its
- *     thread, and the future of its death.
- *  T3 It is found by its number until it is over; what is said later finds nothing.
- *  T4 stop is called at most once, and only after start has returned OK. A start that returns OK after its
- *     tenure was abandoned is followed by stop at once: what it has made is nobody's otherwise.
- *  T5 When its end is told, the future of its death was given up, or has told: whoever makes it done beside the end is
- *     between the two for a moment, reads the future in `told`, and is waited for (`untold`).
+ *  T1 A tenure is over when it has failed or ended and none of its calls is under way, or when it was abandoned. So a
+ *     child is never started again while a call of its previous start is on a helper's stack, unless that start was
+ *     abandoned.
+ *  T2 The record stays while its child has it or a hand is left: each call that is under way, its thread, and the
+ *     future of its end.
+ *  T3 It is found by its number until it is over. A later report finds nothing.
+ *  T4 stop is called at most once, and only after start has returned OK. If start returns OK after its tenure was
+ *     abandoned, stop is called at once: otherwise nothing would release what start has made.
+ *  T5 Before its end is reported, the future of its end was cancelled or delivered. If it completes at that moment, the
+ *     completing thread is still in `told`, reading the future, and is waited for (`untold`).
  *
- * A thread writes its own name into the record when it ends, and leaves the joining to a
- * job: so the child is over when all of the thread is gone, its leases, its registered
- * entries and its thread-specific destructors included.
+ * A thread writes its own handle into the record when it ends, and leaves the joining to a job. So the child is over
+ * only when the whole thread is gone, with its leases, its registered entries and its thread-specific destructors.
  *
- * All is ordered by the mutex; a thread's last writes by its end, which is joined.
+ * The mutex orders everything, except a thread's last writes: its end orders them, since it is joined.
  *
  * Tested by tests/unit/supervisor/life_test.c, limit_test.c, thread_test.c, tests/explore/supervisor_test.c.
  */
@@ -58,7 +57,7 @@ void ceni_tenure_drop_locked(ceni_tenure *tenure)
     release_if_last_locked(tenure);
 }
 
-/* The end of a call. The steward is told, and the supervisor may be gone afterwards. */
+/* End a call, and call the steward. The supervisor may be gone afterwards. */
 static void drop_and_unlock(ceni_tenure *tenure)
 {
     cen_supervisor *supervisor = tenure->supervisor;
@@ -66,7 +65,7 @@ static void drop_and_unlock(ceni_tenure *tenure)
     if (tenure->child->tenure == tenure) ceni_child_note_locked(tenure->child);
     tenure->hands--;
     release_if_last_locked(tenure);
-    ceni_dead_free_locked(supervisor); /* by the supervisor's hand, which is still there */
+    ceni_dead_free_locked(supervisor); /* the hand on the supervisor is still there */
     ceni_supervisor_drop_hand_and_unlock(supervisor, is_lost);
 }
 
@@ -127,7 +126,7 @@ static void run_thread(void *argument)
     cen_error error = {.status = CEN_OK};
     cen_status status = o->run(o->argument, tenure->handle, &error);
     if (status != CEN_OK && error.status == CEN_OK)
-        ceni_error_set(&error, status, 0, "the thread of child \"%.200s\" has ended: %s", tenure->child->name,
+        ceni_error_set(&error, status, 0, "child \"%.200s\": its thread ended: %s", tenure->child->name,
                        cen_status_text(status));
     tenure->last_words = error;
     tenure->last_words.status = status;
@@ -137,7 +136,7 @@ static void lose_thread(void *argument)
 {
     ceni_tenure *tenure = argument;
     ceni_error_set(&tenure->last_words, CEN_INTERRUPTED, 0,
-                   "the thread of child \"%.200s\" was cancelled or has called pthread_exit", tenure->child->name);
+                   "child \"%.200s\": its thread was cancelled or called pthread_exit", tenure->child->name);
     leave_thread(tenure);
 }
 
@@ -153,7 +152,7 @@ static cen_status start_thread(ceni_tenure *tenure, cen_error *error)
     ceni_thread thread;
     cen_status status = ceni_thread_start(&thread, tenure->child->name, thread_main, tenure, &code);
     if (status == CEN_OK) return CEN_OK;
-    return ceni_error_set(error, status, code, "child \"%.200s\" could not have a thread", tenure->child->name);
+    return ceni_error_set(error, status, code, "child \"%.200s\": cannot start a thread", tenure->child->name);
 }
 
 /* ---- Calls -------------------------------------------------------------------------------------- */
@@ -195,7 +194,7 @@ static void run_kill(cen_job *job)
     drop_and_unlock(tenure);
 }
 
-/* It may have been abandoned meanwhile, and what it has started is then stopped by who started it. True: stop is due. */
+/* Note the result of start. True: the tenure was abandoned meanwhile, and the caller must call stop. */
 static bool note_start_locked(ceni_tenure *tenure, cen_status status, const cen_error *error)
 {
     tenure->calls &= ~(uint32_t)CENI_CALL_START;
@@ -223,7 +222,7 @@ static void run_start(cen_job *job)
     cen_status status = o->run ? start_thread(tenure, &error) : o->start(o->argument, tenure->handle, &error);
     if (!ceni_fork_is(tenure->supervisor->epoch)) return;
     if (status != CEN_OK && error.text[0] == '\0')
-        ceni_error_set(&error, status, error.code, "child \"%.200s\" could not be started: %s", tenure->child->name,
+        ceni_error_set(&error, status, error.code, "child \"%.200s\": start failed: %s", tenure->child->name,
                        cen_status_text(status));
     ceni_supervisor_lock(tenure->supervisor);
     if (note_start_locked(tenure, status, &error)) {
@@ -235,7 +234,7 @@ static void run_start(cen_job *job)
     drop_and_unlock(tenure);
 }
 
-/* ---- What the machine does with it ---------------------------------------------------------------- */
+/* ---- For the state machine ------------------------------------------------------------------------ */
 
 static void told(cen_executor *executor, cen_job *job);
 
@@ -275,7 +274,7 @@ void ceni_tenure_kill_locked(ceni_tenure *tenure, ceni_out *out)
     begin_call_locked(tenure, CENI_CALL_KILL, &tenure->kill_call, out);
 }
 
-/* ---- What is said of it ----------------------------------------------------------------------------- */
+/* ---- Reports ----------------------------------------------------------------------------------------- */
 
 bool cen_child_report_started(cen_child child)
 {
@@ -309,7 +308,7 @@ bool cen_child_is_stopping(cen_child child)
     return is_stopping;
 }
 
-/* The future of its death is done. Its consumer is the tenure: the job is not run. */
+/* The future of its end is done. Its consumer is the tenure; the job is not run. */
 static void told(cen_executor *executor, cen_job *job)
 {
     ceni_tenure *tenure = TENURE_OF(executor, watcher);
@@ -318,7 +317,7 @@ static void told(cen_executor *executor, cen_job *job)
     if (future->status != CEN_OK) {
         if (future->error) why = *future->error;
         else
-            ceni_error_set(&why, future->status, future->code, "child \"%.200s\" has ended: %s", tenure->child->name,
+            ceni_error_set(&why, future->status, future->code, "child \"%.200s\": ended: %s", tenure->child->name,
                            cen_status_text(future->status));
     }
     ceni_supervisor_lock(tenure->supervisor);
@@ -333,7 +332,7 @@ static void never_done(cen_future *future)
     (void)future;
 }
 
-/* Between the two critical sections the tenure is not over, so that nobody cancels the future meanwhile. */
+/* Between the two critical sections the tenure is not over, so the steward does not cancel the future meanwhile. */
 cen_status cen_child_watch(cen_child child, cen_future *death)
 {
     if (!death) return CEN_INVALID;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for another thread that is a few instructions away from done.
+ * Back-off: waits for another thread that is a few instructions away from its next step.
  *
- * First pauses, doubling; then gives the processor away; then sleeps for
- * moments, because a thread of higher priority that yields for ever would
- * keep the very thread it waits for from running.
+ * It first pauses, twice as long each time; then it yields; then it sleeps for short times. It sleeps because a
+ * thread of higher priority that only yields could keep the other thread from running forever.
  */
 #ifndef CENI_SYNC_BACKOFF_H
 #define CENI_SYNC_BACKOFF_H
@@ -13,7 +12,7 @@
 #include "port/port.h"
 
 #ifdef CENI_WATCHED
-enum { CENI_BACKOFF_PAUSES = 1, CENI_BACKOFF_YIELDS = 1 }; /* the shortest way through every step */
+enum { CENI_BACKOFF_PAUSES = 1, CENI_BACKOFF_YIELDS = 1 }; /* every step once */
 #else
 enum { CENI_BACKOFF_PAUSES = 6, CENI_BACKOFF_YIELDS = 24 };
 #endif
@@ -32,10 +31,9 @@ static inline void ceni_backoff_wait(ceni_backoff *backoff)
     else ceni_sleep_until(ceni_clock_now() + CENI_BACKOFF_SLEEP_NS);
 }
 
-/* After a lost compare and swap: leaves the line to the winner for a while that
- * grows with every loss, so that one thread at a time works at full speed
- * instead of two passing the line to and fro. Nobody is waited for, so this is
- * not a point for the controlled scheduler, which must see the next try come at once. */
+/* Pause after a lost compare and swap. The pause grows with every loss and leaves the cache line to the winner. So
+ * one thread at a time works at full speed, instead of two threads passing the line to and fro. No thread is waited
+ * for, so this is not a scheduling point of the controlled scheduler; there the next try must follow at once. */
 static inline void ceni_backoff_contend(unsigned *losses)
 {
 #ifndef CENI_WATCHED

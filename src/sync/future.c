@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Futures, and promises.
+ * Futures and promises.
  *
  *     FRESH ──begin──▶ PENDING ◀──park, its end──▶ PARKED ──┐
  *                      PENDING ──then──▶ ARMED ─────────────┼─complete──▶ DONE
@@ -8,34 +8,31 @@
  *                                GIVING_UP ──complete──▶ DONE, told by the canceller
  *
  * Invariants
- *  F1 DONE is entered once, by the one exchange in complete, or the cas in settle. What the state was
- *     before tells whom to wake: PARKED the thread, ARMED the executor,
- *     GIVING_UP nobody, for the canceller sees DONE and tells. Whoever has promised one whose `done` was there before, and
- *     withdraws it under a lock, finds it ARMED for sure, and may store DONE (wire/after.c).
- *  F2 The result is written before that exchange. After it whoever completes
- *     touches a PARKED future by its address only, a PENDING one not at all, and
- *     an ARMED one until its job is posted: till `done` is entered it is not the program's.
- *  F3 A promise's word holds its future until one of keep, fail and cancel has
- *     taken it out. If cancel has, the future is never touched again by the
- *     promise; if keep has, cancel answers false.
+ *  F1 DONE is entered once, by the exchange in complete or the cas in settle. The state before determines whom to
+ *     wake: for PARKED the thread, for ARMED the executor, for GIVING_UP nobody, because the canceller sees DONE and
+ *     posts the job itself. One promiser needs no such step: if the future had its `done` before it was promised, and
+ *     withdraw works under a lock, the state is surely ARMED, and the promiser may store DONE (wire/after.c).
+ *  F2 The result is written before that exchange. After it the promiser touches a PARKED future by its address only,
+ *     a PENDING one not at all, and an ARMED one until its job is posted. An ARMED future belongs to the program
+ *     again when `done` is entered.
+ *  F3 A promise's word holds its future until one of keep (cen_promise_complete or cen_promise_fail) and cancel has
+ *     taken it out. If cancel has, the promise never touches the future again. If keep has, cancel returns false.
  *
- * A promise and its future belong to two parties, each of whom may free its own
- * as soon as its call returns, and each call touches both. So when the two meet,
- * one waits for the other's last step: keep, which has the word and finds
- * GIVING_UP, waits until the canceller has left the promise (LEFT); the canceller,
- * who finds the word taken, leaves it, and waits until the future is DONE. Both
- * waits are for a few steps of a call that has begun. Keep waits first, and then
- * makes the future DONE: so a promise may also be the consumer's own, part of
- * what it asks with, since nobody touches it once the future is done.
+ * A promise and its future belong to two parties. Each may free its own struct as soon as its call returns, and each
+ * call touches both structs. So when the two calls meet, each waits for the other's last step. Keep, which has the
+ * word and finds GIVING_UP, waits until the canceller has left the promise (LEFT). The canceller, which finds the
+ * word taken, leaves the promise and waits until the future is DONE. Both waits last only a few steps of a running
+ * call. Keep waits first and then makes the future DONE. So a promise may also be part of the consumer's own memory,
+ * because no thread touches the promise after the future is done.
  *
  * Order table
- * [F1] complete      | exchange or cas of the state | acq_rel | F2 F3 | the result, to whoever reads it; `done` and the executor, from then | a result half written is read; the job has no `done`
- * [F2] look          | load of the state       | acquire | F1 | the result | a result half written is read
+ * [F1] complete      | exchange or cas of the state | acq_rel | F2 F3 | the result, to its readers; `done` and the executor, from then | a half-written result is read; the job has no `done`
+ * [F2] look          | load of the state       | acquire | F1 | the result | a half-written result is read
  * [F3] then, park, end of a park | cas of the state | acq_rel; park: seq_cst | F1; park: S5 in stop.c | `done` and the executor; the result, if it is too late; that a set token must wake this thread | the same from the other side; a stopped thread sleeps on
- * [F4] keep          | cas of the promise's word | acq_rel | F5 | that the future is there, and what its consumer wrote before | two take the future
- * [F5] cancel        | cas of the word         | acq_rel | F4 | who was first | the same
- * [F6] cancel        | cas of the state to GIVING_UP | acq_rel | F1 | the result, if it is too late; who was first, the cas itself says | one who was told "too late" reads a result half written
- * [F7] leave         | store of LEFT           | release | F8 | that the canceller touches the promise no more | its memory is used again too early
+ * [F4] keep          | cas of the promise's word | acq_rel | F5 | that the promise has the future, and what its consumer wrote before | two threads take the future
+ * [F5] cancel        | cas of the word         | acq_rel | F4 | which was first | the same
+ * [F6] cancel        | cas of the state to GIVING_UP | acq_rel | F1 | the result, if the cancel is too late; the cas itself decides which was first | a canceller that came too late reads a half-written result
+ * [F7] leave         | store of LEFT           | release | F8 | that the canceller has stopped touching the promise | its memory is reused too early
  * [F8] keep, is_wanted | load of the word      | acquire | F5 F7 | likewise | likewise
  */
 #include "sync/future.h"
@@ -53,7 +50,7 @@
 
 enum { DEFAULT_PATIENCE_S = 30 };
 
-/* In a promise's word, where otherwise a future's address is. */
+/* Values of a promise's word other than a future's address. */
 enum { EMPTY = 0, TAKEN = 1, LEFT = 2 };
 
 void ceni_future_run_done(cen_job *job)
@@ -73,11 +70,11 @@ static uint32_t state_of(const cen_future *future)
     return ceni_load_acquire(&((cen_future *)(uintptr_t)future)->state_); /* [F2] */
 }
 
-/* ---- Being done ------------------------------------------------------------------- */
+/* ---- Completing ------------------------------------------------------------------- */
 
 void ceni_future_undo(cen_future *future)
 {
-    ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_FRESH); /* nobody else knows of it; carries nothing */
+    ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_FRESH); /* no other thread knows of it; carries nothing */
 }
 
 static void post(cen_future *future)
@@ -86,7 +83,7 @@ static void post(cen_future *future)
     future->executor_->post(future->executor_, &future->job_);
 }
 
-/* It is DONE; tells whom what it was before says. */
+/* Tell the consumer, after the state became DONE; `before` is the former state. */
 static void tell(cen_future *future, uint32_t before)
 {
     if (before == CENI_FUTURE_ARMED) post(future);
@@ -119,8 +116,8 @@ bool cen_future_is_done(const cen_future *future)
     return future && state_of(future) == CENI_FUTURE_DONE;
 }
 
-/* Sleeps until the future is done (true), the moment has come, or the token is set. A set makes PARKED
- * PENDING again. */
+/* Sleep until the future is done (returns true), the moment has passed, or the token is set. A set changes PARKED
+ * back to PENDING. */
 static bool park(cen_future *future, int64_t moment, ceni_stop_wait *stop)
 {
     uint32_t state = CENI_FUTURE_PENDING;
@@ -159,21 +156,21 @@ cen_status cen_future_wait_stoppable(cen_future *future, cen_deadline deadline, 
 
 bool cen_future_cancel(cen_future *future)
 {
-    CENI_INLINE_AT_END; /* giving up may serve another, who is told when this one is over */
+    CENI_INLINE_AT_END; /* a cancel may serve another waiter, whose job runs at the end of this call */
     if (!future) return false;
     uint32_t state = state_of(future);
     if (state == CENI_FUTURE_GIVEN_UP) return true;
     bool promised = state == CENI_FUTURE_PENDING || state == CENI_FUTURE_ARMED;
     if (!promised && state != CENI_FUTURE_FRESH) return false;
     if (promised && (!future->withdraw_ || !future->withdraw_(future))) return false;
-    /* nobody else knows of it any more; carries nothing */
+    /* no other thread can reach it; carries nothing */
     ceni_store_relaxed(&future->state_, (uint32_t)CENI_FUTURE_GIVEN_UP);
     return true;
 }
 
 /* ---- Promises ------------------------------------------------------------------------- */
 
-/* The word was taken by a keep: it will be done in a moment, and whom it is for is told here. */
+/* A keep has taken the word and completes the future soon. Wait for it, and post the consumer's job. */
 static void await_keep(cen_promise *promise, cen_future *future, uint32_t consumer)
 {
     ceni_store_release(&promise->future_, (uintptr_t)LEFT); /* [F7] */
@@ -199,11 +196,11 @@ cen_status cen_promise_init(cen_promise *promise, cen_future *future)
     if (!promise || !future) return CEN_INVALID;
     if (!ceni_future_is_fresh(future)) return CEN_MISUSE;
     ceni_future_begin(future, withdraw, promise);
-    ceni_store_relaxed(&promise->future_, (uintptr_t)future); /* the caller makes it known; carries nothing */
+    ceni_store_relaxed(&promise->future_, (uintptr_t)future); /* the caller publishes it; carries nothing */
     return CEN_OK;
 }
 
-/* Takes the future out of the word; NULL if somebody has. */
+/* Take the future out of the word; NULL if another call has. */
 static cen_future *claim(cen_promise *promise)
 {
     uintptr_t word = ceni_load_acquire(&promise->future_);                                          /* [F8] */
@@ -211,7 +208,8 @@ static cen_future *claim(cen_promise *promise)
     return (cen_future *)word;
 }
 
-/* A canceller leaves the promise before the future is done: whoever sees that may have both. */
+/* Complete the future, after a canceller has left the promise: once the future is done, promise and future may be
+ * freed. */
 static void settle(cen_promise *promise, cen_future *future)
 {
     uint32_t before = state_of(future);

@@ -2,27 +2,25 @@
 /*
  * Groups: a future over other futures.
  *
- * A group is the executor of its members: a member that is done posts its job
- * to the group, which does not run it, but counts. So a member needs no room
- * for a group, and one that is done already tells in the same way.
+ * A group is the executor of its members: a completed member posts its job to the group, which counts it instead of
+ * running it. So a member needs no memory for the group. A member that was completed before joins in the same way.
  *
  * Invariants
- *  G1 Each member tells once, or is let go of before it does: both move its
- *     state away from ARMED, and one of them is first.
- *  G2 `missing_` counts members of which neither has happened to the end. The
- *     decrement is the last touch of the group. leave waits until it is 0.
+ *  G1 Each member tells the group once, or is released before it does. Both change its
+ *     state from ARMED, so one of them is first.
+ *  G2 `missing_` counts the members for which neither has finished. The
+ *     decrement is the last access to the group. leave waits until it is 0.
  *  G3 group->future is completed once: by the member that set `first_` (any), or that
  *     took the last of `undone_` (all).
  *
- * A consumer that is told inline must not run before the decrement: it may
- * leave the group, and leave waits for it. So the telling opens a record for
- * inline jobs, which run after it.
+ * A consumer whose job runs inline must not run before the decrement: it may leave the group, and leave waits for the
+ * decrement. So telling opens a record for inline jobs, which run after it.
  *
  * Order table
- * [G1] tell  | sub of undone_     | seq_cst | G1 of another member | its result and first_, to whoever is last | the last one passes on a result half written
- * [G2] tell  | sub of missing_    | seq_cst | G3 | that the group is touched no more | leave returns too early
+ * [G1] tell  | sub of undone_     | seq_cst | G1 of another member | its result and first_, to the last member | the last member passes on a half-written result
+ * [G2] tell  | sub of missing_    | seq_cst | G3 | that the member has stopped touching the group | leave returns too early
  * [G3] leave | load of missing_   | acquire | G2 | likewise | likewise
- * [G4] attach | cas of a member's state | acq_rel | F1 in future.c | the group's fields, to the member; its result, if it is done | a member tells a group half made (plain memory: ThreadSanitizer, in the stress)
+ * [G4] attach | cas of a member's state | acq_rel | F1 in future.c | the group's fields, to the member; its result, if it is done | a member tells a half-initialised group (plain memory: found by ThreadSanitizer in the stress test)
  */
 #include "base/atomic.h"
 #include "base/plant.h"
@@ -42,7 +40,7 @@ static void complete(cen_group *group, cen_future *member, cen_status status)
 static void count_any(cen_group *group, cen_future *member)
 {
     cen_future *none = NULL;
-    /* who was first, it says by itself; carries nothing */
+    /* the cas decides which is first; carries nothing */
     bool first = ceni_cas_relaxed(&group->first_, &none, member);
     if (first || ceni_planted(any_of_completes_twice)) complete(group, member, CEN_OK);
 }
@@ -50,14 +48,14 @@ static void count_any(cen_group *group, cen_future *member)
 static void count_all(cen_group *group, cen_future *member)
 {
     cen_future *none = NULL;
-    /* the next line does; carries nothing */
+    /* ordered by [G1]; carries nothing */
     if (member->status != CEN_OK) ceni_cas_relaxed(&group->first_, &none, member);
     if (ceni_sub_seq_cst(&group->undone_, 1) != 1) return;  /* [G1] */
     cen_future *failed = ceni_load_relaxed(&group->first_); /* written before the last count; carries nothing */
     complete(group, failed, failed ? failed->status : CEN_OK);
 }
 
-/* Nobody else is told of the member: the group is its consumer. */
+/* A member is done. The group is its only consumer. */
 static void told(cen_executor *executor, cen_job *job)
 {
     cen_group *group = (cen_group *)(void *)((char *)executor - offsetof(cen_group, executor_));
@@ -82,7 +80,7 @@ static void let_go(cen_group *group)
     ceni_backoff backoff = {0};
     for (size_t i = 0; i < group->count_; i++) {
         uint32_t armed = CENI_FUTURE_ARMED, pending = CENI_FUTURE_PENDING;
-        /* One that was let go of has not touched the group, and for the others we wait; carries nothing. */
+        /* A released member has not touched the group, and the others are awaited below; carries nothing. */
         bool left = ceni_cas_relaxed(&group->members_[i]->state_, &armed, pending);
         if (left || armed == CENI_FUTURE_FRESH || armed == CENI_FUTURE_GIVEN_UP)
             ceni_sub_relaxed(&group->missing_, 1); /* our own; carries nothing */
@@ -99,7 +97,7 @@ void cen_group_leave(cen_group *group)
     if (!group) return;
     let_go(group);
     if (cen_future_is_done(&group->future)) return;
-    /* Nobody else knows of it any more; carries nothing. */
+    /* No member touches it any longer; carries nothing. */
     ceni_store_relaxed(&group->future.state_, (uint32_t)CENI_FUTURE_GIVEN_UP);
 }
 
@@ -116,18 +114,18 @@ bool ceni_future_is_group(const cen_future *future)
 
 static bool is_free(const cen_future *member)
 {
-    /* its consumer asks; carries nothing */
+    /* called by its consumer; carries nothing */
     uint32_t state = ceni_load_relaxed(&((cen_future *)(uintptr_t)member)->state_);
     return !member->executor_ && state != CENI_FUTURE_PARKED && state != CENI_FUTURE_GIVEN_UP;
 }
 
-/* Makes the group the consumer of them all, or of none. No member tells before
- * attach, so the group itself need not be ready. */
+/* Make the group the consumer of all members, or of none. No member tells the group before attach, so the group
+ * itself need not be initialised yet. */
 static cen_status enlist(cen_group *group, cen_future *const members[], size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         cen_status status = CEN_OK;
-        /* nobody, or one of them twice */
+        /* NULL, or the same member twice */
         if (!members[i] || members[i]->executor_ == &group->executor_) status = CEN_INVALID;
         else if (!is_free(members[i])) status = CEN_MISUSE;
         if (status == CEN_OK) {

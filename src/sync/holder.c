@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of holders, and the pool's word on what they hold.
+ * Numbers of holders, and the functions by which the pool tells what they hold.
  *
- * A thread's number is the port's. A task has none until it takes something:
- * its first take finds that there is none and has one assigned, from a few that
- * the thread has in store, so that tasks that use a pool do not meet at one
- * counter, and tasks that use none pay nothing.
+ * A thread's number comes from the port. A task has no number until its first take, which assigns one from a batch
+ * that the thread has reserved. So tasks that use a pool do not contend for one counter, and tasks that use no pool
+ * pay nothing.
  *
  * Order table
- * [O1] publish | store of the calls | release | O2 | the pool's functions, which are constant | nothing: kept as every publication is
+ * [O1] publish | store of the calls | release | O2 | the pool's functions, which are constant | nothing; kept because every publication is a release
  * [O2] looks, ends | load of the calls | acquire | O1 | the same | the same
  */
 #include "sync/holder.h"
@@ -17,7 +16,7 @@
 #include "base/plant.h"
 #include "base/statics.h"
 
-enum { STORE = 64 }; /* numbers that a thread takes at a time; a power of two */
+enum { STORE = 64 }; /* numbers that a thread reserves at a time; a power of two */
 
 static CENI_STATIC _Atomic(const ceni_holder_calls *) published;
 static CENI_STATIC _Atomic uint64_t last_store;
@@ -27,7 +26,7 @@ void ceni_holder_publish(const ceni_holder_calls *calls)
     ceni_store_release(&published, calls); /* [O1] */
 }
 
-/* The next number of the thread's store; one that is a multiple of its size ends it. */
+/* The next number of the thread's batch; a multiple of STORE is the last one of a batch. */
 static uint64_t next_number(void)
 {
     uint64_t *next = &ceni_thread_room()[CENI_ROOM_NUMBERS];
@@ -43,7 +42,8 @@ uint64_t ceni_holder_assign(void)
     return number;
 }
 
-/* Nobody else makes leases of the current holder, unless it has asked: what is not there now is not there until it takes again. */
+/* Only the current holder itself adds leases to itself, unless it has an asynchronous take pending. So if it holds
+ * nothing now, it holds nothing until its next take. */
 bool ceni_holder_looks(void)
 {
     ceni_holder *current = ceni_holder_current();

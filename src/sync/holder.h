@@ -1,35 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holders: whose what is taken from a pool is.
+ * Holders: the thread or task that a lease belongs to.
  *
- * Usually it is the thread's. While a thread runs a step of a task, it is the
- * task's: the task may go on on another thread, and what it holds goes with it.
- * Rooms that run tasks say so here, and the pool reads it here; they do not
- * know one another.
+ * Usually a lease belongs to the thread that takes it. While a thread runs a step of a task, leases belong to the
+ * task: it may continue on another thread, and takes its leases along. Rooms that run tasks set the current holder
+ * here, and the pool reads it here. They do not know one another.
  *
  *     ceni_holder_before before;
  *     ceni_holder_enter(&task->holder, &before);
- *     run_one_step(task);                        may enter others, and leave them
+ *     run_one_step(task);                        may enter other holders, and leave them
  *     ceni_holder_leave(&task->holder, &before);
  *     ...
- *     ceni_holder_end(&task->holder);              the task is over
+ *     ceni_holder_end(&task->holder);              the task has ended
  *
- * Whoever enters leaves, on every way out of the step, pthread_exit included. If
- * a thread ends without, its innermost holder has ended with it, and those further
- * out keep what they hold until they are ended.
+ * Every enter is followed by a leave, on every way out of the step, also on pthread_exit. If a thread ends without
+ * the leave, its innermost holder ends with it, and the outer holders keep their leases until they are ended.
  *
- * How many leases a holder holds is counted while it is the current one, as an
- * upper bound:
+ * The current holder's leases are counted, as an upper bound:
  *
  *     held >= attached leases of the holder that have not ended
  *
- * It goes up when one is noted as the holder's, or asked for, which happens on the holder's own
- * thread, and down when the holder itself ends one that is noted as its own. What
- * another thread or another holder gives is not counted: zero is certain, and
- * anything else is looked into by the pools, once.
+ * The count goes up when a lease is noted as the holder's, or is requested by an asynchronous take; both happen on
+ * the thread that runs the holder. It goes down when the holder itself ends a lease that is noted as its own. Leases
+ * that another thread or holder gives are not counted off. So zero is certain; for any other number the pools are
+ * asked.
  *
- * Threads: each touches its own current holder. A record belongs to whoever runs
- * its task; whoever passes the task on to another thread orders the two.
+ * Threads: each thread touches only its own current holder. A holder's record belongs to the thread that runs its
+ * task; passing the task to another thread must order the two.
  */
 #ifndef CENI_SYNC_HOLDER_H
 #define CENI_SYNC_HOLDER_H
@@ -42,24 +39,24 @@
 
 CENI_SPI_BEGIN
 
-/* A holder's number: a thread's, or a task's with this bit. Above it the pool has
- * marks of its own; shifted by so many bits it is a note, with room for those of the lease. */
+/* This bit is set in the number of a task, and clear in that of a thread. The pool uses the bits above it for marks.
+ * A number shifted left by CENI_HOLDER_SHIFT is a note; its low bits are for the lease. */
 #define CENI_HOLDER_TASK (UINT64_C(1) << CENI_THREAD_ID_BITS)
 enum { CENI_HOLDER_SHIFT = 16 };
 
-/* In `note`: no number yet, of a thread (0) or of a task. */
+/* In `note`: a task without a number yet. 0 is a thread without one. */
 enum { CENI_HOLDER_NO_NUMBER = 1 };
 
-/* Part of a task, zero when it begins; written by whoever runs it. */
+/* Part of a task, zeroed at its start; written by the thread that runs it. */
 typedef struct ceni_holder {
-    uint64_t note;  /* its number, shifted; or that it has none yet */
-    uint64_t held;  /* at least as many leases as it holds, attached */
-    uint64_t scope; /* the pool's: where it has entered one */
+    uint64_t note;  /* its number, shifted; or the mark that it has none yet */
+    uint64_t held;  /* upper bound of its attached leases */
+    uint64_t scope; /* for the pool: a note of the slot of an entered scope */
 } ceni_holder;
 
 _Static_assert(sizeof(ceni_holder) <= 24, "a task pays for it, whether it takes anything or not");
 
-/* Who was the current holder before; on the stack of whoever enters another. */
+/* The saved former holder; on the stack of the code that enters another one. */
 typedef ceni_holder ceni_holder_before;
 
 /* The current holder of this thread. */
@@ -83,43 +80,44 @@ static inline void ceni_holder_leave(ceni_holder *holder, const ceni_holder_befo
     *current = *before;
 }
 
-/* ---- What the pool says at this seam ------------------------------------------------ */
+/* ---- Published by the pool ------------------------------------------------------------ */
 
 typedef enum ceni_holding {
     CENI_HOLDS_NOTHING,
     CENI_HOLDS_SOMETHING,
-    CENI_HOLDS_ASKS, /* nothing, but it has asked and may be granted something by another thread */
+    CENI_HOLDS_ASKS, /* nothing, but it has a pending asynchronous take, which another thread may grant */
 } ceni_holding;
 
 typedef struct ceni_holder_calls {
-    /* whether the holder of that number holds anything, attached; it is the current one */
+    /* whether the holder of that number, the current one, has attached leases */
     ceni_holding (*holds)(uint64_t holder);
-    void (*ended)(uint64_t holder); /* it has ended: what it holds goes the way of each pool's policy */
+    void (*ended)(uint64_t holder); /* it has ended: each pool applies its policy to its leases */
 } ceni_holder_calls;
 
-/* From now on these are called. They stay for ever; saying it again changes nothing. */
+/* Publish the functions. They must stay valid forever; publishing them again changes nothing. */
 void ceni_holder_publish(const ceni_holder_calls *calls);
 
-/* ---- Questions ---------------------------------------------------------------------- */
+/* ---- Queries ------------------------------------------------------------------------- */
 
 bool ceni_holder_looks(void);
 void ceni_holder_ends(ceni_holder *holder);
 uint64_t ceni_holder_assign(void);
 
-/* Whether the current holder holds an attached lease. One test if it surely holds none. */
+/* Return true if the current holder has an attached lease. One test if it surely has none. */
 static inline bool ceni_holder_holds(void)
 {
     return ceni_holder_current()->held != 0 && ceni_holder_looks();
 }
 
-/* The holder is over, and nowhere the current one: what it still holds, attached, is given to each pool's policy. Calls
- * drivers: no lock is held. The record is to be zero before it is another task's. */
+/* The holder has ended, and no thread has it as its current one: each pool applies its policy to the leases that are
+ * still attached. Calls drivers, so no lock may be held. Zero the record before another task uses it. */
 static inline void ceni_holder_end(ceni_holder *holder)
 {
     if (holder->held != 0) ceni_holder_ends(holder);
 }
 
-/* The current holder's number; the second: 0 if it has none yet, and then it has nothing of any pool's. */
+/* Return the current holder's number. ceni_holder_known returns 0 if it has none yet; then it has no lease of any
+ * pool. */
 static inline uint64_t ceni_holder_number(void)
 {
     uint64_t note = ceni_holder_current()->note;
@@ -131,7 +129,7 @@ static inline uint64_t ceni_holder_known(void)
     return ceni_holder_current()->note >> CENI_HOLDER_SHIFT;
 }
 
-/* Whether it is a task. */
+/* Return true if the holder is a task. */
 static inline bool ceni_own_is_task(const ceni_holder *holder)
 {
     return holder->note == CENI_HOLDER_NO_NUMBER || holder->note >> CENI_HOLDER_SHIFT & CENI_HOLDER_TASK;

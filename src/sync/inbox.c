@@ -5,36 +5,33 @@
  *     head: EMPTY ──post──▶ job ▶ job ▶ ...      a stack, the last posted first
  *           EMPTY ──arm───▶ ARMED ──post──▶ job, and the bell is rung
  *           EMPTY ──park──▶ PARKED ──post──▶ job, and the sleeper is woken
- *           any ────poll──▶ EMPTY                the whole stack at once, turned round
+ *           any ────poll──▶ EMPTY                the whole stack at once, reversed
  *
  * Invariants
- *  B1 A job is in the stack from the cas of post until the exchange of one poll,
- *     and then that poll's alone: it runs it, or leaves it in `ready`, whence the
- *     next takes it by another exchange. So however many poll at once, one runs it.
- *  B2 One that finds ARMED takes it away and rings; so of all that is posted
- *     while the loop sleeps, the first rings, and only that one.
- *  B3 A loop that was told by arm that it may sleep is rung for whatever is
- *     posted after: arm moves EMPTY to ARMED, and fails if anything is there.
- *  B4 The bell may be rung a little after its job was taken: the loop wakes once
- *     in vain. And the inbox may not be freed under the ringer, who is counted in
- *     `ringers` before its job can be seen.
- *  B5 `owed` is how many rings there were, or will be, that no poll has silenced:
- *     one for each arming that was taken away by another than a poll. While it is
- *     not 0 every poll silences, and takes off as many as it heard; while it is,
- *     the bell is silent, and a poll after an arm needs no system call.
+ *  B1 A job is in the stack from the cas of post until the exchange of one poll. After that it belongs to this poll
+ *     alone, which runs it, or leaves it in `ready`, from which the next poll takes it by another exchange. So
+ *     however many threads poll at once, exactly one runs it.
+ *  B2 A post that finds ARMED replaces it and rings. So of all jobs posted while the loop sleeps, the first one
+ *     rings, and only that one.
+ *  B3 If arm returned true, the loop may sleep: the next post rings. arm moves EMPTY to ARMED, and fails if there is
+ *     a job.
+ *  B4 The bell may be rung shortly after its job was taken: the loop then wakes once without a job. The inbox may not
+ *     be freed while a thread rings. That thread is counted in `ringers` before its job can be seen.
+ *  B5 `owed` is the number of rings, past or still to come, that no poll has silenced: one for each ARMED that a post
+ *     replaced. While it is not 0 every poll silences the bell and subtracts the rings that it has found. While it is
+ *     0 the bell is silent, and a poll after an arm needs no system call.
  *
- * The naive version writes to the descriptor at every post: a system call for
- * each completion, and another one to read it. The next one reads it whenever
- * the loop wakes, also if something else has woken it. One that reads it only if
- * something was posted meets a ring that comes late never again: the descriptor
- * stays readable, and the loop never sleeps any more.
+ * The naive version writes to the descriptor at every post: a system call for each completion, and another one to
+ * read it. The next version reads it whenever the loop wakes, even if something else has woken it. A version that
+ * reads it only if a job was posted misses a ring that comes late: the descriptor stays readable, and the loop never
+ * sleeps again.
  *
  * Order table
- * [B1] post | cas of head        | acq_rel | B2 B3 | the job's bytes; that the poster is counted in ringers; what turns was, to who adds to it | the loop runs a job half written, or frees the inbox under the ringer
+ * [B1] post | cas of head        | acq_rel | B2 B3 | the job's bytes; that the poster is counted in ringers; the value of turns, to the poster that adds to it | the loop runs a half-written job, or frees the inbox while a thread rings
  * [B2] poll | exchange of head   | acquire | B1 | likewise | likewise
- * [B3] arm  | cas of head        | acq_rel | B1 | that turns was read before | a wake between the look and the sleep is lost (no search delays a load: only the argument says so)
- * [B4] post, free | sub of ringers, load of ringers | seq_cst | each other | that the inbox is touched no more | it is freed under the ringer
- * [B5] poll | exchange of ready   | acq_rel | each other | the jobs that one poll left, to the next | it runs a job half written
+ * [B3] arm  | cas of head        | acq_rel | B1 | that turns was read before | a wake between the check and the sleep is lost (the controlled scheduler does not delay loads, so no test shows it)
+ * [B4] post, free | sub of ringers, load of ringers | seq_cst | each other | that the ringer has stopped touching the inbox | it is freed while a thread rings
+ * [B5] poll | exchange of ready   | acq_rel | each other | the jobs that one poll left, to the next | it runs a half-written job
  */
 #include <cenote/inbox.h>
 
@@ -50,25 +47,25 @@
 
 #include <stddef.h>
 
-enum { EMPTY = 0, ARMED = 1, PARKED = 2 }; /* in head; above: the job posted last */
+enum { EMPTY = 0, ARMED = 1, PARKED = 2 }; /* in head; larger values: the job posted last */
 enum { DRAIN_MOST = 4096, DEFAULT_PATIENCE_S = 30 };
 
 struct cen_inbox {
     cen_executor executor; /* first: it is its own executor */
     /* any thread, atomically */
     _Alignas(CENI_CACHE_LINE) _Atomic uintptr_t head;
-    _Atomic uint32_t ringers; /* who may still touch the inbox after their job was taken */
-    _Atomic uint32_t turns;   /* a futex: the sleeper in wait has been woken */
-    _Atomic uint32_t polling; /* somebody does: told to jobs that would poll within, and to who would free it */
+    _Atomic uint32_t ringers; /* threads that may still touch the inbox after their job was taken */
+    _Atomic uint32_t turns;   /* a futex word: the sleeper in wait was woken */
+    _Atomic uint32_t polling; /* a poll runs: refuses polls from within a job, and free */
     /* fixed before use */
     uint64_t epoch;
     ceni_bell bell;
     const cen_allocator *allocator;
-    /* the loop's */
+    /* the loop's thread */
     _Alignas(CENI_CACHE_LINE) _Atomic(cen_job *) ready; /* taken from the stack and not run, in order */
-    _Atomic bool armed;                                 /* since the last poll */
-    _Atomic uint32_t owed;                              /* rings that were not heard yet */
-    _Atomic uint64_t thread;                            /* that polled last; whoever posts may ask for it */
+    _Atomic bool armed;                                 /* armed since the last poll */
+    _Atomic uint32_t owed;                              /* rings not silenced yet */
+    _Atomic uint64_t thread;                            /* the thread that polled last; posters may read it */
 };
 
 /* ---- Posting ------------------------------------------------------------------------ */
@@ -77,7 +74,7 @@ static void rouse(cen_inbox *inbox, uintptr_t before)
 {
     if (ceni_planted(inbox_rings_nobody)) return;
     bool ours = ceni_fork_is(inbox->epoch) || ceni_planted(child_rings_the_parent);
-    if (before == ARMED && ours) ceni_bell_ring(&inbox->bell); /* a child would ring its parent's */
+    if (before == ARMED && ours) ceni_bell_ring(&inbox->bell); /* a forked child would ring its parent's bell */
     if (before == PARKED) {
         ceni_add_relaxed(&inbox->turns, 1); /* after B1, and its reader before B3; carries nothing */
         ceni_futex_wake(&inbox->turns, 1);
@@ -91,7 +88,7 @@ static void post(cen_executor *executor, cen_job *job)
     bool counted = false;
     do {
         if (before == ARMED || before == PARKED) {
-            /* That it is counted, B1 tells; this carries nothing. */
+            /* B1 publishes the count; carries nothing. */
             if (!counted && !ceni_planted(inbox_freed_under_ring)) ceni_add_relaxed(&inbox->ringers, 1);
             counted = true;
         }
@@ -125,25 +122,25 @@ static cen_job *appended(cen_job *older, cen_job *newer)
 
 static cen_job *left(cen_inbox *inbox)
 {
-    if (!ceni_load_relaxed(&inbox->ready)) return NULL; /* mostly; a guess; carries nothing */
+    if (!ceni_load_relaxed(&inbox->ready)) return NULL; /* a hint, usually NULL; carries nothing */
     return ceni_exchange_acq_rel(&inbox->ready, NULL);  /* [B5] */
 }
 
-/* A ring that is still to come is left to a later poll. */
+/* Silence the bell. A ring that is still to come is left to a later poll. */
 static void silence(cen_inbox *inbox)
 {
     if (ceni_planted(inbox_never_silenced)) return;
     uint32_t heard = ceni_bell_silence(&inbox->bell);
     if (ceni_planted(late_ring_forgotten)) heard = ceni_load_relaxed(&inbox->owed); /* carries nothing */
-    if (heard) ceni_sub_relaxed(&inbox->owed, heard); /* the loop's own; carries nothing */
+    if (heard) ceni_sub_relaxed(&inbox->owed, heard); /* only the loop's thread; carries nothing */
 }
 
-/* All there is, in order. */
+/* Take all jobs, in order. */
 static cen_job *fetch(cen_inbox *inbox)
 {
     uintptr_t word = ceni_exchange_acquire(&inbox->head, (uintptr_t)EMPTY); /* [B2] */
-    ceni_store_relaxed(&inbox->thread, ceni_thread_id());     /* a guess, for who posts; carries nothing */
-    if (ceni_load_relaxed(&inbox->armed)) {                   /* the loop's own; carries nothing */
+    ceni_store_relaxed(&inbox->thread, ceni_thread_id());                   /* a hint for posters; carries nothing */
+    if (ceni_load_relaxed(&inbox->armed)) {                   /* only the loop's thread; carries nothing */
         ceni_store_relaxed(&inbox->armed, false);             /* likewise; carries nothing */
         if (word != ARMED) ceni_add_relaxed(&inbox->owed, 1); /* likewise; carries nothing */
     }
@@ -153,7 +150,7 @@ static cen_job *fetch(cen_inbox *inbox)
     return older ? appended(older, posted) : posted;
 }
 
-/* Jobs that were not run wait for the next poll, before all that is posted since. */
+/* Leave the jobs that were not run to the next poll, ahead of all jobs posted since. */
 static void leave(cen_inbox *inbox, cen_job *batch)
 {
     for (cen_job *others; batch; batch = others ? appended(others, left(inbox)) : NULL)
@@ -173,7 +170,7 @@ static void end(cen_inbox *inbox)
     ceni_store_relaxed(&inbox->polling, 0u); /* likewise; carries nothing */
 }
 
-/* Runs up to `most` of what is there; 0: all of it that was there at first. */
+/* Run up to `most` jobs; 0: all jobs that were posted before the call. */
 static size_t poll_once(cen_inbox *inbox, size_t most)
 {
     size_t count = 0;
@@ -197,10 +194,10 @@ size_t cen_inbox_poll(cen_inbox *inbox, size_t most)
     return count;
 }
 
-/* From EMPTY to ARMED or PARKED; false if something is there. */
+/* Change EMPTY to ARMED or PARKED; false if there is a job. */
 static bool arm(cen_inbox *inbox, uintptr_t how)
 {
-    if (ceni_load_relaxed(&inbox->ready)) return false; /* the loop's own; carries nothing */
+    if (ceni_load_relaxed(&inbox->ready)) return false; /* only the loop's thread; carries nothing */
     uintptr_t head = EMPTY;
     if (ceni_cas_acq_rel(&inbox->head, &head, how)) return true; /* [B3] */
     return head == how || ceni_planted(arm_without_looking);
@@ -210,7 +207,7 @@ bool cen_inbox_arm(cen_inbox *inbox)
 {
     if (!begin(inbox)) return false;
     bool armed = arm(inbox, ARMED);
-    if (armed) ceni_store_relaxed(&inbox->armed, true); /* the loop's own; carries nothing */
+    if (armed) ceni_store_relaxed(&inbox->armed, true); /* only the loop's thread; carries nothing */
     end(inbox);
     return armed;
 }
@@ -224,13 +221,13 @@ size_t cen_inbox_run_ready(cen_inbox *inbox)
         count += poll_once(inbox, 0);
         armed = arm(inbox, ARMED);
     }
-    ceni_store_relaxed(&inbox->armed, true); /* the loop's own; carries nothing */
+    ceni_store_relaxed(&inbox->armed, true); /* only the loop's thread; carries nothing */
     if (!armed) ceni_bell_ring(&inbox->bell);
     end(inbox);
     return count;
 }
 
-/* Sleeps until something is posted or the moment has come. The stack is PARKED, or has something. */
+/* Sleep until a job is posted or the moment has passed. Afterwards `head` is PARKED, or there is a job. */
 static void sleep_until(cen_inbox *inbox, int64_t moment)
 {
     for (;;) {
@@ -256,7 +253,7 @@ size_t cen_inbox_wait(cen_inbox *inbox, cen_deadline deadline)
 uint64_t ceni_executor_thread(const cen_executor *executor)
 {
     if (!executor || executor->post != post) return 0;
-    return ceni_load_relaxed(&((cen_inbox *)(uintptr_t)executor)->thread); /* a guess; carries nothing */
+    return ceni_load_relaxed(&((cen_inbox *)(uintptr_t)executor)->thread); /* a hint; carries nothing */
 }
 
 /* ---- Life ------------------------------------------------------------------------------- */
@@ -282,13 +279,13 @@ cen_status cen_inbox_new(const cen_inbox_options *options, cen_inbox **out, cen_
     if (allocator && (!allocator->alloc || !allocator->free))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_inbox_new: options.allocator lacks alloc or free");
     cen_inbox *inbox = ceni_alloc(allocator, sizeof *inbox, CENI_CACHE_LINE);
-    if (!inbox) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_inbox_new: no memory");
+    if (!inbox) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_inbox_new: out of memory");
     *inbox = (cen_inbox){.executor = {post}, .allocator = allocator, .epoch = ceni_fork_epoch()};
     int code = 0;
     status = ceni_bell_init(&inbox->bell, &code);
     if (status != CEN_OK) {
         ceni_free(allocator, inbox, sizeof *inbox, CENI_CACHE_LINE);
-        return ceni_error_set(error, status, code, "cen_inbox_new: no descriptor could be had");
+        return ceni_error_set(error, status, code, "cen_inbox_new: cannot create a descriptor");
     }
     *out = inbox;
     return CEN_OK;
@@ -296,7 +293,7 @@ cen_status cen_inbox_new(const cen_inbox_options *options, cen_inbox **out, cen_
 
 bool ceni_inbox_is_empty(const cen_inbox *inbox)
 {
-    /* Nobody posts any more, or it is a guess; carries nothing. */
+    /* Exact if no thread posts, otherwise a hint; carries nothing. */
     return !ceni_load_relaxed(&inbox->ready) && ceni_load_relaxed(&inbox->head) <= PARKED;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What those ask who tell others by way of an executor, and who have an inbox. */
+/* Inboxes, for the other rooms: the thread behind an executor, and whether an inbox is empty. */
 #ifndef CENI_SYNC_INBOX_H
 #define CENI_SYNC_INBOX_H
 
@@ -9,11 +9,11 @@
 #include <cenote/executor.h>
 #include <cenote/inbox.h>
 
-/* The number of the thread that runs what is posted there, as far as is known: an inbox' is that which polled it last. What
- * that thread itself posts wakes nobody. 0: nobody knows. The executor is there. */
+/* Return the number of the thread that runs the executor's jobs: for an inbox the thread that polled it last. A job
+ * that this thread itself posts wakes no thread. 0: not known. The executor must exist. */
 uint64_t ceni_executor_thread(const cen_executor *executor);
 
-/* Whether nothing waits in it to be run. While others post, what was so a moment ago. */
+/* Return true if no job waits in the inbox. Only a hint while other threads post. */
 bool ceni_inbox_is_empty(const cen_inbox *inbox);
 
 #endif

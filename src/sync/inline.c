@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inline executor: a job runs on the thread that posted it, but never
- * within another job, and never in the middle of a call that has other things
- * to do first.
+ * The inline executor: a job runs on the thread that posted it, but never within another job, and never in the middle
+ * of a call that is not finished.
  *
- * A call that may complete futures opens a record on its stack. The first such
- * record of a thread is its outermost; it is noted in the thread's room, jobs
- * are put into it, and when it is closed they run, one after the other, and so
- * do those that they post meanwhile. So there is one loop at the bottom of the
- * stack, however long the chain of asks and gives.
+ * A call that may complete futures opens a record on its stack. The first such record of a thread is its outermost,
+ * and a thread-local word points at it. Jobs are added to it. When it is closed they run one after the other, and so
+ * do the jobs that they post. So there is one loop at the bottom of the stack, however long the chain of takes and
+ * gives is.
  *
- * The naive version runs the job where it is posted: a `done` that gives an
- * object completes the next future, whose `done` gives an object, and the stack
- * is as deep as the line is long.
+ * The naive version runs the job where it is posted: a `done` that gives an object completes the next future, whose
+ * `done` gives an object, and the stack becomes as deep as the wait queue is long.
  *
- * The record is on the stack: a thread that is cancelled in a job would leave it
- * behind for its own exit hooks to write to. So jobs run with cancellation held.
+ * The record is on the stack. If a thread were cancelled in a job, the record would stay behind, and the thread's own
+ * exit hooks would write to it. So jobs run with cancellation held.
  */
 #include "sync/future.h"
 

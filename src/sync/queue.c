@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The public queue: arguments, life, and the choice of the form that does the
- * work.
+ * The public queue: checks arguments, creates and frees queues, and calls the form that does the work.
  *
  * Order table
- * [Q1] source     | load of shut     | acquire | Q2 | nothing but the mark | nothing alone: the mark is all there is, and a pop that races close may come first
- * [Q2] close      | exchange of shut | seq_cst | Q1 Q3, W1 in waitlist.c | the mark, before everybody is sent away | nothing alone: the lock orders close and join
+ * [Q1] source     | load of shut     | acquire | Q2 | nothing but the mark | nothing alone: only the mark is read, and a pop that races with close may come first
+ * [Q2] close      | exchange of shut | seq_cst | Q1 Q3, W1 in waitlist.c | the mark, before all waiters are sent away | nothing alone: the lock orders close and join
  * [Q3] is closed? | load of shut     | seq_cst | Q2, W1 in waitlist.c | that it was open after the list was joined | the same
  */
 #include <stdio.h>
@@ -23,7 +22,7 @@ enum {
     DEFAULT_CAPACITY = 1024,
     MOST_CAPACITY = 1 << 24,
     MOST_ELEMENT = 1 << 20,
-    DROP_ALIGN = 16, /* what any element may want when drop looks at it */
+    DROP_ALIGN = 16, /* alignment of an element that is passed to drop; enough for any type */
 };
 
 /* ---- Life ---------------------------------------------------------------------- */
@@ -33,16 +32,16 @@ static cen_status check_options(const cen_queue_options *given, cen_queue_option
     cen_status status = cen_sized_read(o, sizeof *o, given, "cen_queue_new: options", error);
     if (status != CEN_OK) return status;
     if (o->element_size == 0 || o->element_size > MOST_ELEMENT)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.element_size is %zu, not 1 to %d",
-                              o->element_size, MOST_ELEMENT);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.element_size must be 1 to %d (got %zu)",
+                              MOST_ELEMENT, o->element_size);
     if ((unsigned)o->kind > CEN_QUEUE_RENDEZVOUS)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.kind is %d, which is no kind",
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.kind must be a cen_queue_kind (got %d)",
                               (int)o->kind);
     if (o->kind != CEN_QUEUE_BOUNDED && o->capacity)
         return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.capacity is for a bounded queue only");
     if (o->capacity > MOST_CAPACITY)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.capacity is %zu, not 1 to %d", o->capacity,
-                              MOST_CAPACITY);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.capacity must be 1 to %d (got %zu)",
+                              MOST_CAPACITY, o->capacity);
     if (o->allocator && (!o->allocator->alloc || !o->allocator->free))
         return ceni_error_set(error, CEN_INVALID, 0, "cen_queue_new: options.allocator lacks alloc or free");
     return CEN_OK;
@@ -50,7 +49,7 @@ static cen_status check_options(const cen_queue_options *given, cen_queue_option
 
 static void init_lists(cen_queue *queue)
 {
-    /* The sides of a rendezvous meet under one lock. */
+    /* The two sides of a rendezvous share one lock. */
     bool one_lock = queue->form == CENI_FORM_MEET;
     ceni_waitlist_init(&queue->pushes, NULL, NULL);
     ceni_waitlist_init(&queue->pops, one_lock ? queue->pushes.mutex : NULL, NULL);
@@ -77,7 +76,7 @@ static size_t snapshot(const void *object, cen_metric *metrics, size_t room)
         {"pushes_waiting", ceni_waitlist_count(&queue->pushes), CEN_GAUGE},
         {"pops_waiting", ceni_waitlist_count(&queue->pops), CEN_GAUGE},
         {"closed", cen_queue_is_closed(queue), CEN_GAUGE},
-        {"capacity", (int64_t)cen_queue_capacity(queue), CEN_GAUGE}, /* last: only if it has one */
+        {"capacity", (int64_t)cen_queue_capacity(queue), CEN_GAUGE}, /* last: only a bounded queue has it */
     };
     size_t count = sizeof all / sizeof all[0] - (queue->form != CENI_FORM_RING);
     for (size_t i = 0; i < room && i < count; i++) metrics[i] = all[i];
@@ -89,7 +88,7 @@ static void describe_queue(const void *object, const cen_description_writer *des
     static const char *const forms[] = {"bounded", "unbounded", "rendezvous", "source"};
     const cen_queue *queue = object;
     void *to = description->argument;
-    (void)most; /* it has no lists: who waits is on its own stack */
+    (void)most; /* a queue describes no lists: the records of waiters are on their stacks */
     description->text(to, "form", forms[queue->form]);
     description->number(to, "element_size", (int64_t)queue->element_size);
     if (queue->form == CENI_FORM_RING) description->number(to, "capacity", (int64_t)queue->ring.capacity);
@@ -117,7 +116,7 @@ static cen_status init_form(cen_queue *queue, const cen_queue_options *o)
     return ceni_queue_ring_init(&queue->ring, o->allocator, o->element_size, capacity);
 }
 
-/* Free must not need memory, so what drop will look at is made room for now. */
+/* Free must not allocate, so the room for the element that drop receives is allocated now. */
 static cen_status init_drop(cen_queue *queue, const cen_queue_options *o)
 {
     queue->drop = o->drop;
@@ -149,7 +148,7 @@ undo_drop:
 undo_queue:
     ceni_free(o->allocator, queue, sizeof *queue, CENI_CACHE_LINE);
 no_memory:
-    return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_queue_new: no memory for the queue \"%s\"", name);
+    return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_queue_new: out of memory for queue \"%s\"", name);
 }
 
 static cen_status make_source(const char *name, int64_t first, int64_t period, cen_queue **out, cen_error *error)
@@ -158,7 +157,7 @@ static cen_status make_source(const char *name, int64_t first, int64_t period, c
     cen_queue *queue = make(NULL, CENI_FORM_SOURCE, sizeof(int64_t), name);
     if (!queue) return ceni_error_set(error, CEN_NO_MEMORY, 0, "cen_queue_%s: out of memory", name);
     queue->source.period = period;
-    ceni_store_relaxed(&queue->source.next, first); /* nobody looks yet */
+    ceni_store_relaxed(&queue->source.next, first); /* no other thread knows of it yet */
     enter_directory(queue);
     *out = queue;
     return CEN_OK;
@@ -183,15 +182,14 @@ cen_status cen_queue_never(cen_queue **out, cen_error *error)
     return make_source("never", CENI_FOREVER, 0, out, error);
 }
 
-/* A pop that tells nobody: in a forked child a wait list may be locked by a
- * thread that the child does not have. */
+/* A pop that wakes no waiter: in a forked child a wait list may be locked by a thread that the child does not have. */
 static bool pop_silently(cen_queue *queue, void *element)
 {
     if (queue->form == CENI_FORM_RING) return ceni_queue_ring_pop(&queue->ring, element) == CENI_DONE;
     return queue->form == CENI_FORM_BLOCKS && ceni_queue_blocks_pop(&queue->blocks, element) == CENI_DONE;
 }
 
-/* Hands what is left to the program's drop. */
+/* Pass the remaining elements to the program's drop. */
 static void drop_rest(cen_queue *queue)
 {
     if (!queue->drop) return;
@@ -336,7 +334,7 @@ cen_status cen_queue_force_push(cen_queue *queue, const void *element, void *evi
     return status_of(attempt, CEN_FULL);
 }
 
-/* ---- Close and look --------------------------------------------------------------------- */
+/* ---- Close and queries ------------------------------------------------------------------- */
 
 static bool shut_under_lock(cen_queue *queue)
 {

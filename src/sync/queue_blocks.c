@@ -7,18 +7,15 @@
  *     head_block ─▶ [s s s s ... s] ─▶ [s s s . . .] ◀─ tail_block
  *                        ▲ head              ▲ tail
  *
- * Push: claim a position by advancing tail, write the element, mark the slot
- * WRITTEN. Whoever claims the last slot of a block links the next one, which
- * it got hold of before claiming. Pop: claim a position by advancing head,
- * take the element, count the slot as finished. Whoever claims the last slot
- * moves head_block on. Bit 63 of tail is CLOSED.
+ * Push: claim a position by advancing tail, write the element, mark the slot WRITTEN. The push that claims the last
+ * slot of a block links the next block, which it has allocated before the claim. Pop: claim a position by advancing
+ * head, take the element, count the slot as finished. The pop that claims the last slot moves head_block on. Bit 63
+ * of tail is CLOSED.
  *
- * A pop that has claimed a slot whose push is stuck between claim and write
- * does not wait for it: it marks the slot ABANDONED and goes on. The push
- * finds the mark when it comes to write WRITTEN, finishes the slot in the
- * pop's stead and pushes again. It had not returned yet, so its place in the
- * order was still open. (A queue that waits here can hang for ever when the
- * waiting thread has the higher priority.)
+ * If a pop has claimed a slot whose push is stuck between claim and write, the pop does not wait for it. It marks the
+ * slot ABANDONED and goes on. The push finds the mark when it writes WRITTEN, finishes the slot on behalf of the pop,
+ * and pushes again. It has not returned yet, so its place in the order was still open. (A queue that waits here can
+ * hang forever if the waiting thread has the higher priority.)
  *
  * Invariants
  *  I1 A block is touched only by a thread that has claimed one of its slots
@@ -26,36 +23,36 @@
  *     succeeded, and the claim compares the position, which never repeats.
  *  I2 Every slot is finished exactly once: by the pop that took the element,
  *     or by the push whose slot was abandoned.
- *  I3 A block is given back by whoever counts the last of its slots as
- *     finished. The count is in the block and away from its slots, so that a
+ *  I3 The thread that counts the last slot of a block as finished frees the
+ *     block. The count is in the block but away from its slots, so that a
  *     pop only reads the lines that the pushes have written.
  *  I4 tail leaves the offset `slots` after tail_block and next are set; head
  *     leaves it after head_block is set. So a position and a block pointer read after it
  *     belong together if the position is still the same at the claim.
  *  I5 A pop claims the last slot of a block only when tail is past the offset
  *     `slots`: then next is set. Before that, the push of the last slot has not
- *     returned, and passing it over is allowed.
+ *     returned, and the pop may treat the queue as if that push had not begun.
  *
  * The naive version's race: free a block when the pop of its last slot is
  * done. Another pop may still be copying from an earlier slot. Hence I3.
  *
  * Order table
- * [B1] push            | cas of tail         | seq_cst | B6, W1 in waitlist.c | the claim, before the look at the list | a waiter parks beside an element
+ * [B1] push            | cas of tail         | seq_cst | B6, W1 in waitlist.c | the claim, before the load of the wait list | a waiter parks although there is an element
  * [B2] ends            | load of position    | acquire | B5 B7 | the block pointer that belongs to it | a stale block is written to
  * [B3] ends            | load of block       | acquire | B4 | the contents of a new block | nothing alone: B2 after B5 or B7 carries it too; kept so that the pointer by itself may be followed
  * [B4] link, move on   | store of block      | release | B3 | the new block's zeroed slots | as B3
  * [B5] link            | add to tail         | seq_cst | B2 B6 | next and tail_block; a close may set its bit at the same time | as B2
- * [B6] empty?          | load of tail        | seq_cst | B1 B5 B8, W1 in waitlist.c | that nothing was claimed before the list was joined; next of a full block | a waiter parks beside an element
+ * [B6] empty?          | load of tail        | seq_cst | B1 B5 B8, W1 in waitlist.c | that nothing was claimed before the list was joined; next of a full block | a waiter parks although there is an element
  * [B7] move on         | store of head       | seq_cst | B2 B16 | head_block; the claim, as B9 | as B2; as B16
- * [B8] close           | or on tail          | seq_cst | B6 | the mark, before everybody is called | nothing alone: the list's lock orders close and join; kept so that all changes of tail are in one order
+ * [B8] close           | or on tail          | seq_cst | B6 | the mark, before all waiters are called | nothing alone: the list's lock orders close and join; kept so that all changes of tail are in one order
  * [B9] pop             | cas of head         | seq_cst | B7 B16 | the claim | two pops of one slot; as B16
- * [B10] push           | add to state        | acq_rel | B11 B12 | the element's bytes; whether it was abandoned | bytes are read before they are there
+ * [B10] push           | add to state        | acq_rel | B11 B12 | the element's bytes; whether it was abandoned | bytes are read before they are written
  * [B11] pop            | load of state       | acquire | B10 | the element's bytes | as B10
- * [B12] abandon        | add to state        | acq_rel | B10 | who of the two finishes the slot | a slot finished twice, or never
- * [B13] finish         | add to finished     | acq_rel | B13 | that the slot's bytes are not needed any more | a block is reused under a reader
+ * [B12] abandon        | add to state        | acq_rel | B10 | which of the two finishes the slot | a slot finished twice, or never
+ * [B13] finish         | add to finished     | acq_rel | B13 | that the slot's bytes have been read | a block is reused while a pop reads from it
  * [B14] spare          | exchange, cas       | acq_rel | B14 | the block's zeroed slots | as B3
- * [B15] known tail     | load, store         | acquire, release | B15 | what B6 carried to the pop that looked | next of a full block is read too early
- * [B16] length         | load of position    | seq_cst | B1 B5 B7 B8 B9 | one order of all claims, for every thread that counts | two lengths that disagree which of a push and a pop came first
+ * [B15] known tail     | load, store         | acquire, release | B15 | what B6 carried to the pop that stored it | next of a full block is read too early
+ * [B16] length         | load of position    | seq_cst | B1 B5 B7 B8 B9 | one order of all claims, for every thread that computes the length | two lengths that disagree which of a push and a pop came first
  *
  * Tested by tests/unit/sync/queue_test.c, tests/explore/queue_blocks_test.c,
  * tests/stress/queue_stress.c, tests/planted.
@@ -65,14 +62,13 @@
 #include "sync/backoff.h"
 #include "sync/queue_internal.h"
 
-/* Bits of a slot's state. Each is set once in the life of a block, so adding
- * sets it, in one instruction where "or" with its old value takes a loop. */
+/* Bits of a slot's state. Each is set once in the life of a block, so an add sets it, in one instruction. An "or"
+ * that returns the old value would be a loop. */
 enum { WRITTEN = 1, ABANDONED = 2 };
 
-/* Looks at a slot that is being written, before it is abandoned: more for a
- * larger element, or a consumer that polls would make its push start again
- * before it can have copied it. Under the controlled scheduler one look: there
- * waiting longer only hides the abandoning. */
+/* How often a pop checks a slot that is being written before it abandons the slot: more often for a larger element;
+ * otherwise a polling consumer would make the push start again before it has copied the element. Under the controlled
+ * scheduler it checks once, because more checks would only make abandoned slots rarer. */
 static size_t patience(const ceni_queue_blocks *blocks)
 {
 #ifdef CENI_WATCHED
@@ -93,7 +89,7 @@ typedef struct block_slot {
 
 struct ceni_block {
     _Atomic(ceni_block *) next;
-    char apart[56];            /* pops write the count, pushes the rest */
+    char apart[56];            /* separates the count, which pops write, from the rest, which pushes write */
     _Atomic uint32_t finished; /* slots */
     char apart_too[60];
     char slots[];
@@ -114,9 +110,9 @@ static block_slot *slot_of(const ceni_queue_blocks *blocks, ceni_block *block, u
     return (block_slot *)(void *)(block->slots + offset * blocks->slot_size);
 }
 
-/* ---- Blocks come and go ----------------------------------------------------------- */
+/* ---- Allocating and freeing blocks -------------------------------------------------- */
 
-/* What malloc gives anyway; asking for a whole line would cost more than it saves. */
+/* malloc's own alignment; aligning to a cache line would cost more than it saves. */
 enum { BLOCK_ALIGN = 16 };
 
 static size_t block_size(const ceni_queue_blocks *blocks)
@@ -135,7 +131,7 @@ static void free_block(ceni_queue_blocks *blocks, ceni_block *block)
     ceni_free(blocks->allocator, block, block_size(blocks), BLOCK_ALIGN);
 }
 
-/* Keeps an unused block for the next link, or frees it. */
+/* Keep an unused block for the next link, or free it. */
 static void put_block(ceni_queue_blocks *blocks, ceni_block *block)
 {
     ceni_block *none = NULL;
@@ -143,11 +139,10 @@ static void put_block(ceni_queue_blocks *blocks, ceni_block *block)
     if (!ceni_cas_acq_rel(&blocks->spare, &none, block)) free_block(blocks, block); /* [B14] */
 }
 
-/* Nobody has a claim in the block any more. It is made as good as new only if
- * it is going to be kept. */
+/* No claim in the block is left. It is reset only if it will be kept. */
 static void recycle(ceni_queue_blocks *blocks, ceni_block *block)
 {
-    if (ceni_load_relaxed(&blocks->spare)) { /* carries nothing: whether it is worth the work */
+    if (ceni_load_relaxed(&blocks->spare)) { /* a hint whether it will be kept; carries nothing */
         free_block(blocks, block);
         return;
     }
@@ -218,7 +213,7 @@ static ceni_attempt claim_push(ceni_queue_blocks *blocks, slot_claim *out)
             result = CENI_SHUT;
             break;
         }
-        if (offset == blocks->slots) { /* somebody is linking the next block */
+        if (offset == blocks->slots) { /* another push is linking the next block */
             ceni_backoff_wait(&backoff);
             tail = ceni_load_acquire(&blocks->tail); /* [B2] */
             continue;
@@ -263,7 +258,7 @@ static ceni_attempt nothing_there(uint64_t tail)
     return tail & CLOSED ? CENI_SHUT : CENI_BLOCKED;
 }
 
-/* Whether the slot at `head` may be claimed: DONE if so. */
+/* Returns DONE if the slot at `head` may be claimed. */
 static ceni_attempt claimable(ceni_queue_blocks *blocks, uint64_t head)
 {
     uint64_t needed = head + 1 + (offset_of(blocks, head) == last_of(blocks)); /* past the link, for a last slot (I5) */
@@ -311,7 +306,7 @@ static ceni_attempt claim_pop(ceni_queue_blocks *blocks, slot_claim *out)
     }
 }
 
-/* True if the element is there to be taken; false if the slot was left to its push. */
+/* Returns true if the element is written; false if the slot was abandoned to its push. */
 static bool await_written(const ceni_queue_blocks *blocks, block_slot *slot)
 {
     for (size_t looks = 0; looks < patience(blocks); looks++) {
@@ -335,7 +330,7 @@ ceni_attempt ceni_queue_blocks_pop(ceni_queue_blocks *blocks, void *element)
     }
 }
 
-/* ---- Close and look ------------------------------------------------------------------- */
+/* ---- Close and queries ----------------------------------------------------------------- */
 
 bool ceni_queue_blocks_close(ceni_queue_blocks *blocks)
 {
@@ -352,7 +347,7 @@ bool ceni_queue_blocks_closed(const ceni_queue_blocks *blocks)
     return ceni_load_seq_cst(&changeable(blocks)->tail) & CLOSED; /* [B6] */
 }
 
-/* Head first: then "equal" means that it was empty when tail was read. */
+/* Head first: then "equal" means that the queue was empty when tail was read. */
 bool ceni_queue_blocks_may_pop(const ceni_queue_blocks *blocks)
 {
     uint64_t head = ceni_load_acquire(&changeable(blocks)->head); /* [B2] */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the queue share.
+ * The queue's internal header: its structs, and the functions of each form.
  *
  *     queue.c           the public functions; each chooses the form that does the work
  *     queue_ring.c      bounded
@@ -21,12 +21,12 @@
 #include "sync/stop.h"
 #include "sync/waitlist.h"
 
-/* What an attempt that does not wait came to. */
+/* The result of an attempt that does not wait. */
 typedef enum ceni_attempt {
     CENI_DONE,
-    CENI_SHUT,       /* closed; for a pop, and empty */
-    CENI_BLOCKED,    /* full or empty: waiting in the list will help */
-    CENI_IN_BETWEEN, /* another thread is in the middle of the same slot: look again soon */
+    CENI_SHUT,       /* closed; for a pop: closed and empty */
+    CENI_BLOCKED,    /* full or empty: wait in the list */
+    CENI_IN_BETWEEN, /* another thread is in the middle of the same slot: try again soon */
     CENI_STARVED,    /* no memory */
 } ceni_attempt;
 
@@ -36,7 +36,7 @@ typedef struct ceni_queue_ring {
     /* fixed before use */
     char *slots;
     size_t capacity, slot_size, element_size;
-    uint64_t lap; /* from a position to the same slot's next one */
+    uint64_t lap; /* distance from a position to the same slot's next position */
     /* any thread, atomically; each on a line of its own */
     _Alignas(CENI_CACHE_LINE) _Atomic uint64_t head;
     _Alignas(CENI_CACHE_LINE) _Atomic uint64_t tail;
@@ -56,10 +56,9 @@ size_t ceni_queue_ring_length(const ceni_queue_ring *ring);
 
 /* ---- Unbounded: linked blocks ----------------------------------------------------- */
 
-/* Slots per block; one number less than a power of two, because the last
- * position of each block means that it is used up. Blocks of large elements
- * have fewer. Under the controlled scheduler all blocks are tiny, so that
- * their ends are met all the time. */
+/* Slots per block: one less than a power of two, because the last position of each block means that it is used up.
+ * Blocks of large elements have fewer slots. Under the controlled scheduler all blocks are tiny, so that schedules
+ * reach their ends often. */
 #ifdef CENI_WATCHED
 enum { CENI_BLOCK_SLOTS = 3 };
 #else
@@ -77,7 +76,7 @@ typedef struct ceni_queue_blocks {
     /* any thread, atomically; each end on a line of its own */
     _Alignas(CENI_CACHE_LINE) _Atomic uint64_t head;
     _Atomic(ceni_block *) head_block;
-    _Atomic uint64_t known_tail; /* the tail as pops last saw it: never more than it is */
+    _Atomic uint64_t known_tail; /* the tail as pops last saw it: never ahead of the tail */
     _Alignas(CENI_CACHE_LINE) _Atomic uint64_t tail;
     _Atomic(ceni_block *) tail_block;
     _Alignas(CENI_CACHE_LINE) _Atomic(ceni_block *) spare; /* one block kept for the next link */
@@ -95,8 +94,8 @@ size_t ceni_queue_blocks_length(const ceni_queue_blocks *blocks);
 /* ---- Sources --------------------------------------------------------------------------- */
 
 typedef struct ceni_source {
-    int64_t period;       /* fixed: 0 means once */
-    _Atomic int64_t next; /* any thread, atomically: when the next element is due; CENI_FOREVER: none */
+    int64_t period;       /* fixed; 0: once */
+    _Atomic int64_t next; /* any thread, atomically: when the next element is due; CENI_FOREVER: never */
 } ceni_source;
 
 ceni_attempt ceni_source_pop(ceni_source *source, int64_t now, void *element);
@@ -114,12 +113,12 @@ struct cen_queue {
     const cen_allocator *allocator;
     void (*drop)(void *argument, void *element);
     void *drop_argument;
-    void *drop_room; /* for the element that drop looks at */
+    void *drop_room; /* for the element that is passed to drop */
     char name[32];
     ceni_directory_entry entry; /* the directory's */
-    /* any thread, atomically: read at every push and pop, written only when somebody waits */
-    _Alignas(CENI_CACHE_LINE) ceni_waitlist pushes; /* those who wait for room */
-    ceni_waitlist pops;                             /* those who wait for an element */
+    /* any thread, atomically: read at every push and pop, written only when a thread waits */
+    _Alignas(CENI_CACHE_LINE) ceni_waitlist pushes; /* waiters for room */
+    ceni_waitlist pops;                             /* waiters for an element */
     _Atomic uint32_t shut;                          /* rendezvous and sources: closed */
     union {
         ceni_queue_ring ring;
@@ -128,11 +127,10 @@ struct cen_queue {
     };
 };
 
-/* One try at a push or pop that does not wait; on success those who wait on
- * the other side are told. */
+/* Try to push or pop once, without waiting. On success wake the first waiter of the other side. */
 ceni_attempt ceni_queue_attempt(cen_queue *queue, cen_direction direction, void *element);
 
-/* Whether waiting would be pointless: the operation may go through, or the queue is closed. */
+/* Return true if the operation may succeed or the queue is closed, so that waiting is pointless. */
 bool ceni_queue_may(const cen_queue *queue, cen_direction direction);
 
 static inline ceni_waitlist *ceni_queue_list(cen_queue *queue, cen_direction direction)
@@ -142,15 +140,15 @@ static inline ceni_waitlist *ceni_queue_list(cen_queue *queue, cen_direction dir
 
 /* ---- Rendezvous: no buffer, the two sides meet ------------------------------------------------ */
 
-/* Passes the element to or from a waiter of the other side, if there is one. */
+/* Pass the element to or from a waiter of the other side, if there is one. */
 ceni_attempt ceni_meet_attempt(cen_queue *queue, cen_direction direction, void *element);
 
-/* Whether a partner seems to be there, or the queue is closed. A hint for fairness, no more. */
+/* Return true if there seems to be a partner, or the queue is closed. Only a hint for fairness. */
 bool ceni_meet_may(const cen_queue *queue, cen_direction direction);
 
-/* Joins the list, unless a partner is there or the queue is closed. DONE: the
- * element was passed, and `self` was settled before, so that nobody else can
- * call it. BUSY: look again from the start. BLOCKED: it has joined and may park. */
+/* Join the list, unless there is a partner or the queue is closed. DONE: the element was passed; `self` was settled
+ * before, so that no other thread can call it. IN_BETWEEN: try again from the start. BLOCKED: it has joined and may
+ * park. */
 ceni_attempt ceni_meet_join(cen_queue *queue, cen_direction direction, ceni_place *place, ceni_waiter *self,
                             uint32_t number, void *element);
 
@@ -159,8 +157,7 @@ ceni_attempt ceni_meet_join(cen_queue *queue, cen_direction direction, ceni_plac
 cen_status ceni_wait_for_any(cen_case *cases, size_t count, cen_deadline deadline, bool fair, cen_stop_token *stop,
                              size_t *out);
 
-/* Copies one element. Most elements are a pointer or a number, for which a
- * call of memcpy would cost more than the copy. */
+/* Copy one element. Most elements are a pointer or a number, for which calling memcpy would cost more than the copy. */
 static inline void ceni_copy_element(void *to, const void *from, size_t size)
 {
 #ifdef CENI_WATCHED

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rendezvous queue: no buffer. A push and a pop meet, and the element goes
- * from the one's memory to the other's under the lock that both sides share.
+ * The rendezvous queue: it has no buffer. A push and a pop meet, and the element is copied from one's memory to the
+ * other's under a lock that both sides share.
  *
- * Whoever comes second finds the first in the other side's list, settles its
- * verdict and copies. Nobody becomes heir: being called is being done.
+ * The second one finds the first in the other side's list, settles its verdict and copies. There is no heir: a called
+ * waiter is done.
  *
- * A select that stands in other lists already must settle itself before it
- * takes a partner, or both could be taken twice. Two selects that meet
- * head-on in two queues (one pushes a, pops b; the other pops a, pushes b)
- * could then withdraw from each other for ever. They do not, because select
- * joins in the order of the queues' addresses: of any circle of selects that
- * found each other, one would have joined a later queue before an earlier one.
+ * A select that is already in other lists must settle itself before it takes a partner; otherwise both could be taken
+ * twice. Two selects that meet head-on in two queues (one pushes a, pops b; the other pops a, pushes b) could then
+ * withdraw from each other forever. They do not, because select joins the queues in the order of their addresses: in
+ * any cycle of selects that found each other, one would have joined a later queue before an earlier one.
  *
  * Invariants
  *  I1 The element is copied under the lock after the partner was settled, and
- *     the partner passes through the lock before it returns (I4 of waitlist.c).
- *  I2 The lock makes looking for a partner and joining one step, so a plain
- *     push or pop needs no second look.
+ *     the partner takes the lock before it returns (I4 of waitlist.c).
+ *  I2 The lock makes the search for a partner and the join one step, so a plain
+ *     push or pop needs no second check.
  */
 #include "base/plant.h"
 #include "port/port.h"
@@ -29,8 +27,8 @@ static void pass(const cen_queue *queue, cen_direction direction, void *mine, vo
     else ceni_copy_element(mine, theirs, queue->element_size);
 }
 
-/* Settles the first waiter of the other side that can be had and passes the
- * element. NULL if there is none, else the address to wake. */
+/* Settle the first waiter of the other side that is still waiting, and pass the element. Returns the address to wake,
+ * or NULL if there is no such waiter. */
 static _Atomic uint32_t *meet_locked(cen_queue *queue, cen_direction direction, void *element, const ceni_waiter *self)
 {
     ceni_waitlist *others = ceni_queue_list(queue, direction == CEN_PUSH ? CEN_POP : CEN_PUSH);
@@ -40,7 +38,7 @@ static _Atomic uint32_t *meet_locked(cen_queue *queue, cen_direction direction, 
         link = link->next;
         if (place->waiter == self) continue;
         bool mine = ceni_waiter_settle(place->waiter, CENI_VERDICT_CASE + place->number);
-        ceni_waitlist_remove_locked(others, place); /* if it was settled before, it is leaving anyway */
+        ceni_waitlist_remove_locked(others, place); /* a waiter that was settled before is leaving anyway */
         if (!mine) continue;
         pass(queue, direction, element, place->element);
         return &place->waiter->verdict;

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bounded queue: a ring of slots, each with a stamp that says whose turn
- * it is.
+ * The bounded queue: a ring of slots. Each slot has a stamp that shows which operation may use it next.
  *
  *     position  = number of the lap * ring->lap + index
  *     ring->lap = the first power of two above the capacity, so that
- *                 position + 1 is never another slot's position, and counting
- *                 to bit 63 takes more pushes than anybody makes
+ *                 position + 1 is never another slot's position, and no
+ *                 program makes enough pushes to reach bit 63
  *     stamp     = position        the slot is free for the push at `position`
  *               = position + 1    it holds the element pushed at `position`
  *               = position + lap  popped; free for the push one lap later
  *
  *        head ─▶ oldest element          tail ─▶ next to be filled
  *     ┌────┬────┬────┬────┬────┬────┐
- *     │ .. │ 7+1│ 8+1│ 9+1│ 10 │ .. │    7, 8, 9 are there; 10 is free
+ *     │ .. │ 7+1│ 8+1│ 9+1│ 10 │ .. │    7, 8, 9 hold elements; 10 is free
  *     └────┴────┴────┴────┴────┴────┘
  *
  * Push: if the slot at tail is free, claim it by advancing tail, write the
@@ -21,7 +20,7 @@
  *
  * Invariants
  *  I1 head <= tail <= head + lap (positions compared without CLOSED).
- *  I2 Between claiming a slot and stamping it, nobody else touches its bytes:
+ *  I2 Between claiming a slot and stamping it, no other thread touches its bytes:
  *     a claim needs the stamp that only the last owner writes.
  *  I3 CLOSED never goes away, and tail does not move once it is set: the
  *     claim compares the whole word.
@@ -29,24 +28,23 @@
  * Linearisation: a push at its claim, a pop at its claim, FULL at the load of
  * head, EMPTY at the load of tail, close at its or.
  *
- * A push that has claimed but not stamped hides those behind it. A pop then
- * answers BUSY, which try_pop reports as EMPTY and the blocking form waits
- * out; it never parks in that state, because the stamp is written without a
- * barrier before the look at the wait list. What makes parking safe is the
- * claim itself: waiter: join the list, then compare head and tail; pusher:
- * advance tail, then look at the list; all four in one total order.
+ * A push that has claimed but not stamped hides the elements behind it. A pop then returns IN_BETWEEN. try_pop
+ * reports that as EMPTY; the blocking form tries again until it is over. It never parks in that state, because
+ * between the stamp and the load of the wait list there is no barrier. The claim itself makes parking safe. The
+ * waiter joins the list and then compares head and tail; the pusher advances tail and then loads the list; all four
+ * are in one total order.
  *
  * Order table
- * [R1] push         | cas of tail          | seq_cst | R3 R5, W1 in waitlist.c | the claim, before the look at the list | a waiter parks beside an element
- * [R2] push         | store of stamp       | release | R4 | the element's bytes | a pop copies bytes that are not there yet
- * [R3] pop          | cas of head          | seq_cst | R6, W1 in waitlist.c | the claim, before the look at the list | a pusher parks beside a free slot
+ * [R1] push         | cas of tail          | seq_cst | R3 R5, W1 in waitlist.c | the claim, before the load of the wait list | a waiter parks although there is an element
+ * [R2] push         | store of stamp       | release | R4 | the element's bytes | a pop copies bytes that are not written yet
+ * [R3] pop          | cas of head          | seq_cst | R6, W1 in waitlist.c | the claim, before the load of the wait list | a pusher parks although there is a free slot
  * [R4] pop, push    | load of stamp        | acquire | R2 R7 | the element's bytes; that the last owner is done with them | as R2 and R7
- * [R5] empty?       | load of tail         | seq_cst | R1 R8, W1 in waitlist.c | that nothing was claimed before the list was joined | a waiter parks beside an element
- * [R6] full?        | load of head         | seq_cst | R3, W1 in waitlist.c | that nothing was popped before the list was joined | a pusher parks beside a free slot
- * [R7] pop          | store of stamp       | release | R4 | that the bytes have been read | a push overwrites what is being read
- * [R8] close        | or on tail           | seq_cst | R5 | the mark, before everybody is called | nothing alone: the list's lock orders close and join; kept so that all changes of tail are in one order
- * [R9] first looks  | load of head or tail | acquire | R1 R3 | order of the two loads of a look | a look that says no too late
- * [R10] length      | load of head or tail | seq_cst | R1 R3 R8 | one order of all claims, for every thread that counts | two lengths that disagree which of a push and a pop came first
+ * [R5] empty?       | load of tail         | seq_cst | R1 R8, W1 in waitlist.c | that nothing was claimed before the list was joined | a waiter parks although there is an element
+ * [R6] full?        | load of head         | seq_cst | R3, W1 in waitlist.c | that nothing was popped before the list was joined | a pusher parks although there is a free slot
+ * [R7] pop          | store of stamp       | release | R4 | that the bytes have been read | a push overwrites bytes that are being read
+ * [R8] close        | or on tail           | seq_cst | R5 | the mark, before all waiters are called | nothing alone: the list's lock orders close and join; kept so that all changes of tail are in one order
+ * [R9] first loads  | load of head or tail | acquire | R1 R3 | order of the two loads of a check | a check that wrongly returns false
+ * [R10] length      | load of head or tail | seq_cst | R1 R3 R8 | one order of all claims, for every thread that computes the length | two lengths that disagree which of a push and a pop came first
  *
  * Tested by tests/unit/sync/queue_test.c, tests/explore/queue_test.c,
  * tests/stress/queue_stress.c (ThreadSanitizer for R2 and R7), tests/planted.
@@ -84,7 +82,7 @@ cen_status ceni_queue_ring_init(ceni_queue_ring *ring, const cen_allocator *allo
     ring->slot_size = sizeof(ring_slot) + ((element_size + 7) & ~(size_t)7);
     ring->slots = ceni_alloc(allocator, capacity * ring->slot_size, CENI_CACHE_LINE);
     if (!ring->slots) return CEN_NO_MEMORY;
-    for (size_t i = 0; i < capacity; i++) ceni_store_relaxed(&slot_at(ring, i)->stamp, i); /* nobody looks yet */
+    for (size_t i = 0; i < capacity; i++) ceni_store_relaxed(&slot_at(ring, i)->stamp, i); /* not published yet */
     return CEN_OK;
 }
 
@@ -146,9 +144,8 @@ ceni_attempt ceni_queue_ring_pop(ceni_queue_ring *ring, void *element)
     }
 }
 
-/* The oldest element is claimed as a pop would; since the ring is full its
- * slot is also the one to be filled, and until it is stamped again nobody
- * else can move tail but a close, which wins. */
+/* Claim the oldest element as a pop does. The ring is full, so its slot is also the slot for the new element. Until
+ * it is stamped again, only a close can change tail, and then the close wins. */
 static ceni_attempt replace_oldest(ceni_queue_ring *ring, uint64_t tail, const void *element, void *evicted, bool *out)
 {
     uint64_t head = tail - ring->lap;
@@ -181,7 +178,7 @@ bool ceni_queue_ring_close(ceni_queue_ring *ring)
     return !(ceni_or_seq_cst(&ring->tail, CLOSED) & CLOSED); /* [R8] */
 }
 
-/* ---- Looking -------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------- */
 
 static _Atomic uint64_t *head_of(const ceni_queue_ring *ring)
 {
@@ -198,7 +195,7 @@ bool ceni_queue_ring_closed(const ceni_queue_ring *ring)
     return ceni_load_seq_cst(tail_of(ring)) & CLOSED; /* [R5] */
 }
 
-/* The end that can only help is read first, so that "no" is exact (I1). */
+/* The end whose movement can only turn "no" into "yes" is read last, so that "no" is exact (I1). */
 bool ceni_queue_ring_may_push(const ceni_queue_ring *ring)
 {
     uint64_t tail = ceni_load_acquire(tail_of(ring)); /* [R9] */

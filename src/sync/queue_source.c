@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sources: the time of the next element is all there is. Nobody pushes, so
- * nobody has to be woken: a pop that waits does so until that time.
+ * Sources: their only state is the time of the next element. There are no pushes, so no waiter needs a wake-up: a
+ * waiting pop sleeps until that time.
  *
- * One word, `next`, is compared and swapped; whoever moves it takes the
- * element. A tick keeps the rhythm of the first: the next is due at the first
- * multiple of the period after now, so that ticks nobody took are dropped and
- * at most one is waiting.
+ * One word, `next`, is changed by compare-and-swap; the pop that changes it takes the element. A tick keeps its
+ * phase: the next element is due at the first multiple of the period after now. So missed ticks are dropped, and at
+ * most one is ready.
  *
  * Order table
- * [S1] pop | cas of next | acq_rel | S1 | who took the element | nothing by its order: that it is one step decides who takes the element, and the word is all that is taken
+ * [S1] pop | cas of next | acq_rel | S1 | which pop took the element | nothing by its order: the cas as one step decides which pop takes the element, and the word is the whole element
  */
 #include "base/plant.h"
 #include "port/port.h"

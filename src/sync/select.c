@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for one of several operations, of which exactly one happens. A
- * blocking push or pop is the same with one case.
+ * Select: waits for one of several operations; exactly one of them happens. A blocking push or pop is a select with
+ * one case.
  *
- *     try ──▶ done                            (without joining anything)
+ *     try ──▶ done                            (without joining a list)
  *      │ blocked
  *      ▼
- *     join every list ──▶ look again ──▶ park ──▶ called, expired or withdrawn
+ *     join every list ──▶ try again ───▶ park ──▶ called, expired or withdrawn
  *      ▲                     │ may go             │
  *      └──── leave all ◀─────┴────────────────────┘
  *
- * Called from a rendezvous: the element has been passed, the operation is
- * done. Called from any other list: as its heir; try again, then resign and
- * see that nothing is left lying there (I3 of waitlist.c). Being called is
- * settled by one word, so a select is never called from two lists.
+ * If the select was called from a rendezvous, the element has been passed and the operation is done. If it was called
+ * from any other list, it is that list's heir: it tries again, then resigns, and wakes the next waiter if something
+ * is left (I3 of waitlist.c). One word settles a call, so a select is never called from two lists.
  *
- * An operation is carried out either in the try phase, standing in no list,
- * or by the partner in a rendezvous that settled us. So never two.
+ * An operation is carried out either by the select itself while it is in no list, or by the partner in a rendezvous
+ * that has settled the select. So two never happen.
  *
  * Order table
- * [X1] wait | load of verdict | acquire | W5 in waitlist.c | the verdict (a passed element comes through the lock, I4 there) | a verdict is taken for open that is settled
- * [X2] join | store of verdict, before the look at the stop token | seq_cst | S5 in stop.c | that this thread may sleep | a stopped thread sleeps on
+ * [X1] wait | load of verdict | acquire | W5 in waitlist.c | the verdict (a passed element comes through the lock, I4 there) | a settled verdict is taken for open
+ * [X2] join | store of verdict, before the check of the stop token | seq_cst | S5 in stop.c | that this thread may sleep | a stopped thread sleeps on
  *
- * A stop token settles the verdict like a deadline does: WITHDRAWN. A stopped select tries once more, as
- * one whose deadline has passed, because it may have been called before.
+ * A stop token settles the verdict as WITHDRAWN, as a deadline does. A stopped select tries once more, as after its
+ * deadline, because it may have been called before.
  */
 #include <assert.h>
 
@@ -33,19 +32,17 @@
 #include "sync/backoff.h"
 #include "sync/queue_internal.h"
 
-/* Looks before parking: after 2^FIRST pauses, twice as many each time, up to
- * 2^(PAUSES - 1), then after each of YIELDS turns given to others. The first
- * gap decides the speed of a busy queue: a thread that looks too soon finds
- * one element, takes the line away from the other side for it, and looks too
- * soon again. Under the controlled scheduler polling only makes schedules
- * longer. */
+/* Checks before parking: the first after 2^FIRST pauses, then after twice as many each time, up to 2^(PAUSES - 1),
+ * then after each of YIELDS yields. The first gap determines the speed of a busy queue. A thread that checks too soon
+ * finds one element, takes the cache line from the other side for it, and checks too soon again. Under the controlled
+ * scheduler spinning would only make schedules longer. */
 #ifdef CENI_WATCHED
 enum { SPIN_FIRST = 0, SPIN_PAUSES = 0, SPIN_YIELDS = 0 };
 #else
 enum { SPIN_FIRST = 5, SPIN_PAUSES = 8, SPIN_YIELDS = 4 };
 #endif
 
-/* What cen_case.reserved holds while a select runs. */
+/* The contents of cen_case.reserved while a select runs. */
 typedef struct case_standing {
     ceni_place place;
     cen_case *later; /* the next case in the order of the queues' addresses */
@@ -80,7 +77,7 @@ static bool valid(const cen_case *one)
     return one->direction == CEN_POP || one->queue->form != CENI_FORM_SOURCE;
 }
 
-/* Tries the cases in turn, beginning with `start`; the first that is decided ends it. */
+/* Try the cases in turn, beginning with `start`, until one is decided. */
 static ceni_attempt try_from(selection *s, size_t start, size_t *out)
 {
     ceni_attempt worst = CENI_BLOCKED;
@@ -97,8 +94,8 @@ static ceni_attempt try_from(selection *s, size_t start, size_t *out)
     return worst;
 }
 
-/* Equally likely among those that may go: one pass counts them, one draws. A
- * plain rotation would favour the case behind a run of blocked ones. */
+/* Choose a start among the cases that may go, each equally likely. A plain rotation would favour the case after a run
+ * of blocked cases. */
 static size_t fair_start(const selection *s)
 {
     size_t ready = 0, chosen = 0;
@@ -131,7 +128,7 @@ static void sort_cases(selection *s)
     }
 }
 
-/* Joins one list and looks again. BLOCKED: parking is safe as far as this case goes. */
+/* Join one list and check again. BLOCKED: this case allows parking. */
 static ceni_attempt join_one(selection *s, cen_case *one)
 {
     case_standing *standing = standing_of(one);
@@ -149,7 +146,7 @@ static ceni_attempt join_one(selection *s, cen_case *one)
     return ceni_queue_may(one->queue, one->direction) ? CENI_IN_BETWEEN : CENI_BLOCKED;
 }
 
-/* DONE: a rendezvous took place, *out says in which case. BLOCKED: all joined. */
+/* DONE: a rendezvous took place, in case *out. BLOCKED: all lists were joined. */
 static ceni_attempt join_all(selection *s, size_t *out)
 {
     ceni_store_seq_cst(&s->waiter.verdict, (uint32_t)CENI_VERDICT_OPEN); /* [X2] */
@@ -161,7 +158,7 @@ static ceni_attempt join_all(selection *s, size_t *out)
     return CENI_BLOCKED;
 }
 
-/* The case from whose list this waiter was called as the heir, or NULL. */
+/* Leave all lists. Returns the case from whose list this waiter was called as the heir, or NULL. */
 static cen_case *leave_all(selection *s)
 {
     cen_case *heir_of = NULL;
@@ -175,7 +172,7 @@ static cen_case *leave_all(selection *s)
     return heir_of;
 }
 
-/* What was published while this waiter was the heir is seen to. */
+/* Resign as the heir, and wake the next waiter if something was published meanwhile. */
 static void resign(cen_case *one)
 {
     ceni_waitlist *list = ceni_queue_list(one->queue, one->direction);
@@ -194,7 +191,7 @@ static int64_t deadline_of(selection *s)
     return s->moment;
 }
 
-/* Until when to park: the deadline, or when the first source is due. */
+/* The end of the park: the deadline, or the moment when the first source is due. */
 static int64_t park_until(selection *s)
 {
     int64_t until = deadline_of(s);
@@ -206,9 +203,8 @@ static int64_t park_until(selection *s)
     return until;
 }
 
-/* Parks, if nothing speaks against it, and stands in no list afterwards.
- * DONE: a rendezvous took place. Else: try again, and then resign from the
- * list of *heir_of, if that is not NULL. */
+/* Join all lists, park if all cases allow it, and leave all lists. DONE: a rendezvous took place. Otherwise the
+ * caller tries again, and then resigns from the list of *heir_of if that is not NULL. */
 static ceni_attempt wait_once(selection *s, size_t *out, cen_case **heir_of)
 {
     ceni_attempt joined = join_all(s, out);
@@ -234,9 +230,9 @@ static bool any_may(const selection *s)
     return false;
 }
 
-/* A few looks before parking, further and further apart: the other side is
- * often a moment away, a sleep and a wake-up cost a thousand looks, and every
- * look takes the line that the other side is writing to. */
+/* Spin: a few checks before parking, further and further apart. The other side often needs only a moment, and a sleep
+ * and a wake-up cost as much as a thousand checks. But every check takes the cache line that the other side is
+ * writing to. */
 static bool worth_a_look(const selection *s)
 {
     int first = ceni_cpu_count() > 1 ? SPIN_FIRST : SPIN_PAUSES;
@@ -259,7 +255,7 @@ static cen_status status_of(ceni_attempt decided)
     return decided == CENI_DONE ? CEN_OK : decided == CENI_SHUT ? CEN_CLOSED : CEN_NO_MEMORY;
 }
 
-/* Why a wait ends that could do nothing; OK: it goes on. */
+/* The reason to end the wait without an operation; OK: the wait goes on. */
 static cen_status end_of_wait(selection *s)
 {
     if (ceni_stop_is_hit(&s->stop)) return CEN_INTERRUPTED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stop tokens, as seen by code that waits.
+ * Stop tokens, for code that waits.
  *
  *     ceni_stop_wait wait;
  *     cen_status status = ceni_stop_join(&wait, stop, &word, PARKED, AWAKE);
@@ -11,8 +11,8 @@
  *     ...
  *     ceni_stop_leave(&wait);
  *
- * A set marks the record, then changes the word from PARKED to AWAKE and wakes its sleeper. The
- * sleeper treats this as a wake-up without a reason and looks at its record.
+ * A set marks the record, then changes the word from PARKED to AWAKE and wakes its sleeper. The sleeper treats this
+ * as a spurious wake-up and checks its record.
  */
 #ifndef CENI_SYNC_STOP_H
 #define CENI_SYNC_STOP_H
@@ -38,15 +38,15 @@ typedef struct ceni_stop_wait {
     struct ceni_stop_wait *previous;
 } ceni_stop_wait;
 
-/* Joins the token's list; `stop` NULL: none. INTERRUPTED: the token is set. FORKED: it belongs to the
- * parent process. On both errors the record is in no list. No lock may be held. */
+/* Join the token's list; `stop` NULL: no token. INTERRUPTED: the token is set. FORKED: it belongs to the parent
+ * process. After both errors the record is in no list. No lock may be held. */
 cen_status ceni_stop_join(ceni_stop_wait *wait, cen_stop_token *stop, _Atomic uint32_t *word, uint32_t parked,
                           uint32_t awake);
 
-/* Leaves the list. Nobody touches the record afterwards. Waits for sets that walk the list. */
+/* Leave the list, and wait for sets that walk it. Afterwards no other thread touches the record. */
 void ceni_stop_leave(ceni_stop_wait *wait);
 
-/* Whether the token was set since the record joined. */
+/* Return true if the token was set since the record joined. */
 static inline bool ceni_stop_is_hit(ceni_stop_wait *wait)
 {
     if (ceni_planted(stop_forgotten_on_reset)) return cen_stop_token_is_set(wait->stop);

@@ -1,40 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wait list. See waitlist.h for what it offers.
+ * The wait list: how waiters are called, and why no wake-up is lost. waitlist.h describes its use.
  *
  *     published ──nudge──▶ [crowd: no heir] ──▶ head is a thread: settle, HEIR, wake
  *                                          └──▶ head is pending: serve, settle, deliver; again
- *     heir: wakes ▶ leaves ▶ looks ▶ resigns ▶ looks for the others ▶ nudges
+ *     heir: wakes ▶ leaves ▶ tries ▶ resigns ▶ checks for the others ▶ nudges
  *
  * Invariants
- *  I1 A verdict leaves OPEN once. Whoever moved it owns the consequence.
+ *  I1 A verdict leaves OPEN once. The thread that settled it owns the consequence.
  *  I2 HEIR is set only together with settling a thread, under the lock, and
  *     cleared only by that thread's resign. So at most one heir exists.
  *  I3 If something is available and a place is in the list, then one of these
- *     is under way: a publisher between its publication and the end of its
- *     nudge; a joiner before its second look; an heir before the look that
+ *     is running: a publisher between its publication and the end of its
+ *     nudge; a joiner before its second check; an heir before the check that
  *     follows its resign.
  *  I4 A place, and the waiter of a thread, is touched by others only under
- *     the lock of a list in which the place is linked. The owner passes
- *     through that lock in leave before it returns. After the lock is dropped
- *     a thread is woken by the address of its verdict alone, which the futex
- *     never reads.
+ *     the lock of a list in which the place is linked. The owner takes that
+ *     lock in leave before it returns. After the lock is dropped, a thread is
+ *     woken only by the address of its verdict, which the futex never reads.
  *
- * The naive version's race: a publisher looks for waiters, sees none; the
- * waiter looks for something available before, joins after, and parks: nobody
- * will wake it. Hence join, then look, and publish, then nudge, each pair in
- * one total order [W1 W2]. The second race: the heir is called, its deadline
- * passes, it leaves without looking; what was published meanwhile was left to
- * it. Hence leave tells the heir that it owes a resign, and resign is followed
- * by a look [W3].
+ * The naive version's race: the waiter checks, a publisher publishes and finds no waiter, then the waiter joins and
+ * parks: no thread will wake it. Hence join, then check; and publish, then nudge: each pair in one total order [W1
+ * W2]. The second race: the heir is called, its deadline passes, and it leaves without a check. Everything published
+ * meanwhile was left to it. Hence leave reports to the heir that it has to resign, and a check follows every resign
+ * [W3].
  *
  * Order table
- * [W1] join         | add to crowd      | seq_cst | W2, and the publisher's own seq_cst publication | that somebody waits | the publisher misses the waiter while the waiter misses the publication
- * [W2] nudge        | load of crowd     | seq_cst | W1 W3 W4 | whether anybody waits and no heir is awake | the same race from the other side
- * [W3] resign       | and on crowd      | seq_cst | W2 | that from now on publishers must call | a publisher leaves it to an heir who has looked already
+ * [W1] join         | add to crowd      | seq_cst | W2, and the publisher's own seq_cst publication | that a thread waits | the publisher misses the waiter while the waiter misses the publication
+ * [W2] nudge        | load of crowd     | seq_cst | W1 W3 W4 | whether there is a waiter and no heir is awake | the same race from the other side
+ * [W3] resign       | and on crowd      | seq_cst | W2 | that from now on publishers must call | a publisher leaves it to an heir that has already checked
  * [W4] call, remove | or, sub on crowd  | seq_cst | W2 | the heir; the count | only symmetry: both happen under the lock, one order for all changes of crowd is easier to argue
- * [W5] settle       | cas on verdict    | acq_rel | W6 | who was first, and what the settler wrote before | two owners of one consequence
- * [W6] park         | load of verdict   | acquire | W5 | the verdict and what came before it; what comes after it, such as a passed element, comes through the lock | nothing today: the lock follows; kept so that the verdict alone may be relied on
+ * [W5] settle       | cas on verdict    | acq_rel | W6 | which settler was first, and what it wrote before | two owners of one consequence
+ * [W6] park         | load of verdict   | acquire | W5 | the verdict and the writes before it; later writes, such as a passed element, are ordered by the lock | nothing: the lock follows; kept so that the verdict alone may be relied on
  *
  * Tested by tests/unit/sync/waitlist_test.c, tests/explore/waitlist_test.c
  * (both kinds of waiter, deadlines, cancel), tests/planted.
@@ -147,10 +144,10 @@ unsigned ceni_waitlist_count(const ceni_waitlist *list)
 
 /* ---- Calling ------------------------------------------------------------------------ */
 
-/* Who is to be told after the lock is dropped. */
+/* The waiters to wake or deliver to after the lock is dropped. */
 typedef struct call_batch {
-    _Atomic uint32_t *thread; /* by address only */
-    ceni_list pending;        /* places; theirs until their deliver was entered */
+    _Atomic uint32_t *thread; /* used only as an address */
+    ceni_list pending;        /* places; valid until their deliver is entered */
 } call_batch;
 
 static void make_calls(call_batch *calls)
@@ -165,7 +162,7 @@ static void make_calls(call_batch *calls)
     }
 }
 
-/* Takes the place out of the list; true if its waiter, a thread, is now called from here. */
+/* Remove the place from the list and settle its waiter, a thread. Returns true if this call has settled it. */
 static bool call_thread(ceni_waitlist *list, ceni_place *place, uint32_t verdict, call_batch *calls)
 {
     ceni_waiter *waiter = place->waiter;
@@ -182,7 +179,7 @@ static void deliver_later(ceni_waitlist *list, ceni_place *place, uint32_t verdi
     ceni_list_push_back(&calls->pending, &place->link);
 }
 
-/* One step at the head of the list; false when nobody more is to be told now. */
+/* Call or serve the first waiter of the list. Returns false when no more waiters are to be called now. */
 static bool call_head(ceni_waitlist *list, call_batch *calls)
 {
     ceni_list *link = ceni_list_first(&list->places);
@@ -194,7 +191,7 @@ static bool call_head(ceni_waitlist *list, call_batch *calls)
         deliver_later(list, place, verdict, calls);
         return true;
     }
-    if (!call_thread(list, place, verdict, calls)) return true; /* it is leaving by itself */
+    if (!call_thread(list, place, verdict, calls)) return true; /* it is leaving on its own */
     place->heir = true;
     ceni_or_seq_cst(&list->crowd, CENI_CROWD_HEIR); /* [W4] */
     return false;

@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wait list: those who wait for one thing, in the order they came. A
- * waiter is a parked thread or a pending future; both stand in one list.
+ * The wait list: the waiters for one resource, FIFO. A waiter is a parked thread or a pending operation; both kinds
+ * are in one list.
  *
- * A thread may stand in several lists at once (select); a pending waiter in
- * one only, because it is served before it is settled, under that list's lock.
- * A waiter has one verdict,
- * which goes from OPEN to its final value exactly once, by whoever settles it
- * first: a caller from one of the lists, its own deadline, or its own second
- * look. What stands in a list is a place, one per list and case.
+ * A thread may be in several lists at once (select). A pending waiter is in only one list, because it is served
+ * before it is settled, under that list's lock. A waiter has one verdict. The verdict changes from OPEN to its final
+ * value exactly once, by the first that settles it: a caller from one of the lists, the waiter's deadline, or its own
+ * second check. The entry in a list is a place, one per list and case.
  *
- * Thread at the head: it is called, becomes the heir, and looks for itself;
- * while there is an heir nobody else is called, because the heir will look
- * after everything that was published before it resigned. Pending future at
- * the head: the list's `serve` does its work for it, under the lock, and its
- * `deliver` runs after the lock is dropped.
+ * If the first waiter is a thread, it is called: it becomes the heir, and tries the operation itself. While there is
+ * an heir no other waiter is called, because the heir takes care of everything that is published before it resigns.
+ * If the first waiter is pending, the list's `serve` carries out its operation under the lock, and its `deliver` runs
+ * after the lock is dropped.
  *
- * The rule for whoever makes something available: publish it with a seq_cst
- * operation, then ceni_waitlist_nudge(). The rule for whoever wants to wait:
- * join, then look once more; only then park.
+ * Publishers make something available with a seq_cst operation, and then call ceni_waitlist_nudge(). Waiters join,
+ * then check once more, and only then park.
  */
 #ifndef CENI_SYNC_WAITLIST_H
 #define CENI_SYNC_WAITLIST_H
@@ -37,7 +33,7 @@ typedef enum ceni_waiter_kind {
 
 enum {
     CENI_VERDICT_OPEN = 0,      /* still waiting */
-    CENI_VERDICT_WITHDRAWN = 1, /* nothing was granted: deadline, second look, cancel, or all were sent away */
+    CENI_VERDICT_WITHDRAWN = 1, /* nothing was granted: deadline, second check, cancel, or send_away */
     CENI_VERDICT_CASE = 2,      /* plus the number of the place it was called from */
 };
 
@@ -55,13 +51,13 @@ typedef struct ceni_place {
     void *element; /* what is passed, where the list's user passes something */
     uint32_t number;
     /* under the list's lock */
-    bool heir; /* its waiter was called and is to look */
+    bool heir; /* its waiter was called from here as the heir */
     ceni_list link;
 } ceni_place;
 
 typedef struct ceni_waitlist {
-    /* any thread reads; written under the lock, except that the heir clears HEIR
-     * without it: places counted by CENI_CROWD_ONE, and HEIR */
+    /* The number of places, in units of CENI_CROWD_ONE, and HEIR. Any thread reads it. It is written under the lock,
+     * except that the heir clears HEIR without the lock. */
     _Atomic uint32_t crowd;
     /* fixed before use */
     ceni_mutex *mutex;                                            /* its own, or one shared by several lists */
@@ -82,32 +78,31 @@ void ceni_waitlist_unlock(ceni_waitlist *list);
 void ceni_waiter_init_thread(ceni_waiter *waiter);
 void ceni_waiter_init_pending(ceni_waiter *waiter, void (*deliver)(ceni_waiter *waiter));
 
-/* Settles the waiter; false if somebody has before. */
+/* Settle the waiter. Returns false if it was settled before. */
 bool ceni_waiter_settle(ceni_waiter *waiter, uint32_t verdict);
 
-/* Parks the calling thread until it is settled or `moment` has passed; returns the verdict. */
+/* Park the calling thread until it is settled or `moment` has passed. Returns the verdict. */
 uint32_t ceni_waiter_park(ceni_waiter *waiter, int64_t moment);
 
-/* Takes a place at the end. Afterwards the caller looks once more. */
+/* Join at the end of the list. Afterwards the caller checks once more. */
 void ceni_waitlist_join(ceni_waitlist *list, ceni_place *place, ceni_waiter *waiter, uint32_t number, void *element);
 void ceni_waitlist_join_locked(ceni_waitlist *list, ceni_place *place, ceni_waiter *waiter, uint32_t number,
                                void *element);
 
-/* Gives the place up, whether or not it is still in the list. True if the
- * place had been called as the heir: then ceni_waitlist_resign is due. After
- * this nobody touches place or waiter any more. */
+/* Leave the list, whether or not the place is still in it. Returns true if the waiter was called from this place as
+ * the heir: then it must call ceni_waitlist_resign. Afterwards no other thread touches place or waiter. */
 bool ceni_waitlist_leave(ceni_waitlist *list, ceni_place *place);
 void ceni_waitlist_remove_locked(ceni_waitlist *list, ceni_place *place);
 
-/* A pending waiter gives up: true if it was still waiting, and now never gets anything. */
+/* Cancel a pending waiter. Returns true if it was still waiting; then nothing will be granted to it. */
 bool ceni_waitlist_cancel(ceni_waitlist *list, ceni_place *place);
 
-/* The heir has looked. The caller then looks once more and nudges if there is
- * still something: what was published while there was an heir is its duty. */
+/* Resign as the heir, after trying. The caller then checks once more, and nudges if something is available, because
+ * everything published while it was the heir was left to it. */
 void ceni_waitlist_resign(ceni_waitlist *list);
 
-/* Something became available: calls the first waiter, unless an heir is
- * awake already, or serves pending ones as long as there is something. */
+/* Something became available: serve pending waiters at the head while something is left, and call the first thread,
+ * unless an heir is awake already. */
 void ceni_waitlist_nudge_slowly(ceni_waitlist *list);
 
 static inline void ceni_waitlist_nudge(ceni_waitlist *list)
@@ -117,11 +112,11 @@ static inline void ceni_waitlist_nudge(ceni_waitlist *list)
     if (__builtin_expect(crowd >= CENI_CROWD_ONE && !(crowd & CENI_CROWD_HEIR), 0)) ceni_waitlist_nudge_slowly(list);
 }
 
-/* Sends everybody away with the verdict WITHDRAWN. Whoever joins later must
- * find by its second look that there is nothing to wait for. */
+/* Settle all waiters as WITHDRAWN. A waiter that joins later must find by its second check that waiting is pointless.
+ * */
 void ceni_waitlist_send_away(ceni_waitlist *list);
 
-/* How many places there are: true at some moment during the call. */
+/* Return the number of places, as it was at some moment during the call. */
 unsigned ceni_waitlist_count(const ceni_waitlist *list);
 
 #endif

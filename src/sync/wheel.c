@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Levels of 64 slots. A slot of level 0 is one tick, a slot of level n is all
- * 64 slots of level n - 1.
+ * The hierarchical timer wheel: levels of 64 slots. A slot of level 0 is one tick; a slot of level n covers all 64
+ * slots of level n - 1.
  *
  * Write the current tick and a timer's tick in digits of six bits. The level
  * is the highest digit in which they differ, and the slot is the timer's digit
@@ -15,24 +15,24 @@
  * I1  In levels 1 and up, a taken slot is greater than the current tick's
  *     digit; in level 0 it is greater or equal.
  * I2  So every timer of a lower level is earlier than every timer of a higher
- *     one, and the earliest slot of all is the lowest bit of the first level
- *     that has any.
+ *     one, and the earliest slot is the lowest bit of the first level that has
+ *     a taken slot.
  * I3  All timers of one slot of level 0 share one tick, except in the current
- *     slot, which also has those that were late when they were inserted; these
- *     are earlier than all others. Hence sorting slot by slot sorts all.
+ *     slot, which also has timers that were late when they were inserted; these
+ *     are earlier than all others. So sorting slot by slot sorts all timers.
  * I4  Timers of one moment are in one slot, in the order of their insertion: a
  *     slot above level 0 is emptied downwards, in order, in the step in which
- *     time enters it, before anybody can insert directly into the slots below.
+ *     time enters it, before any timer can be inserted directly into the slots below.
  *
- * The textbook's wheel turns tick by tick, and stops for seconds when the
- * clock jumps; this one goes from taken slot to taken slot.
+ * A textbook wheel turns tick by tick, and takes seconds to catch up when the clock jumps. This one goes from taken
+ * slot to taken slot.
  */
 #include "sync/wheel.h"
 
 #include "base/plant.h"
 #include "port/port.h"
 
-/* Values of a timer's place beside level * CENI_WHEEL_SLOTS + slot. */
+/* Values of a timer's place other than level * CENI_WHEEL_SLOTS + slot. */
 #define NOWHERE UINT32_MAX
 #define NEVER ((uint32_t)(CENI_WHEEL_LEVELS * CENI_WHEEL_SLOTS))
 
@@ -57,9 +57,9 @@ void ceni_wheel_timer_init(ceni_wheel_timer *timer)
     ceni_list_init(&timer->link);
 }
 
-/* ---- In and out ---------------------------------------------------------- */
+/* ---- Insert and cancel ---------------------------------------------------- */
 
-/* A timer with that moment is being put into a slot of level 0. */
+/* Note that a timer with this moment is put into a slot of level 0. */
 static void note_earliest(ceni_wheel *wheel, unsigned slot, int64_t moment)
 {
     uint64_t bit = UINT64_C(1) << slot;
@@ -68,7 +68,7 @@ static void note_earliest(ceni_wheel *wheel, unsigned slot, int64_t moment)
     if (first || moment < wheel->earliest[slot]) wheel->earliest[slot] = moment;
 }
 
-/* Links the timer into the slot that its moment and the current tick give. */
+/* Link the timer into the slot for its moment, given the current tick. */
 static void place(ceni_wheel *wheel, ceni_wheel_timer *timer, uint64_t current)
 {
     if (timer->moment == CENI_FOREVER) {
@@ -118,14 +118,14 @@ ceni_wheel_timer *ceni_timer_take(ceni_list *expired)
 }
 
 /* ---- Sorting one slot ----------------------------------------------------
- * Merge sort on the forward links alone: stable, and without memory. */
+ * Merge sort on the forward links alone: stable, and without allocation. */
 
 static int64_t moment_of(const ceni_list *link)
 {
     return CENI_LIST_ENTRY(link, const ceni_wheel_timer, link)->moment;
 }
 
-/* Two chains that end in NULL; of equal moments the one in `first` comes first. */
+/* Merge two chains that end in NULL. Of equal moments the one in `first` comes first. */
 static ceni_list *merge(ceni_list *first, ceni_list *second)
 {
     ceni_list *head = NULL, **end = &head;
@@ -162,7 +162,7 @@ static ceni_list *sort(ceni_list *chain)
 
 /* ---- Time ---------------------------------------------------------------- */
 
-/* The earliest taken slot: false if there is none. */
+/* Find the earliest taken slot. Returns false if there is none. */
 static bool earliest(const ceni_wheel *wheel, unsigned *level, unsigned *slot)
 {
     for (unsigned i = 0; i < CENI_WHEEL_LEVELS; i++) {
@@ -174,14 +174,14 @@ static bool earliest(const ceni_wheel *wheel, unsigned *level, unsigned *slot)
     return false;
 }
 
-/* The first tick of a slot that is still to come. */
+/* The first tick of a future slot. */
 static uint64_t start_of(uint64_t current, unsigned level, unsigned slot)
 {
     unsigned low = level * CENI_WHEEL_SLOT_BITS, high = low + CENI_WHEEL_SLOT_BITS;
     return (current >> high << high) | ((uint64_t)slot << low);
 }
 
-/* Empties a slot into a chain that ends in NULL. */
+/* Empty a slot into a chain that ends in NULL. */
 static ceni_list *empty_slot(ceni_wheel *wheel, unsigned level, unsigned slot)
 {
     ceni_list *list = &wheel->slots[level][slot], *chain = list->next;
@@ -191,7 +191,7 @@ static ceni_list *empty_slot(ceni_wheel *wheel, unsigned level, unsigned slot)
     return chain;
 }
 
-/* Puts the timers of a slot that time has entered into the levels below. */
+/* Move the timers of a slot that time has entered into the levels below. */
 static void cascade(ceni_wheel *wheel, unsigned level, unsigned slot, uint64_t current)
 {
     ceni_list *next;
@@ -201,8 +201,8 @@ static void cascade(ceni_wheel *wheel, unsigned level, unsigned slot, uint64_t c
     }
 }
 
-/* Moves those of a slot of level 0 that are due to `expired`, in order; the
- * others stay, in the order of their moments, which I4 allows. */
+/* Move the due timers of a slot of level 0 to `expired`, in order. The others stay, in the order of their moments,
+ * which I4 allows. */
 static size_t expire(ceni_wheel *wheel, unsigned slot, int64_t now, ceni_list *expired)
 {
     size_t count = 0;
@@ -239,20 +239,19 @@ size_t ceni_wheel_advance(ceni_wheel *wheel, int64_t now, ceni_list *expired)
             continue;
         }
         count += expire(wheel, slot, now, expired);
-        if (current == target) break; /* what is left there is due later in this tick */
+        if (current == target) break; /* the remaining timers are due later in this tick */
     }
     wheel->now = now;
     return count;
 }
 
 /* ---- In pieces ------------------------------------------------------------
- * The naive piece sorts a slot and delivers the first of it: the sort is what
- * takes long. Here one timer is moved in a step. A slot above level 0 is being
- * entered until it is empty, and nothing expires before. Of a slot of level 0
- * each timer is looked at once: it is due, or stands in `later`, from where all
- * come back when the earliest of them is due. */
+ * The naive piece sorts a slot and delivers its first timers, but the sort is what takes long. Here one step moves
+ * one timer. A slot above level 0 is `entering` until it is empty, and nothing expires before. In a slot of level 0
+ * each timer is checked once: it is due, or it is moved to `later`. All timers of `later` return to the slot when the
+ * earliest of them is due. */
 
-/* Those that were passed by are looked at again, before those that were not reached. */
+/* Put the timers of `later` back, ahead of the timers that were not checked yet. */
 static void look_at_later_again(ceni_wheel *wheel)
 {
     unsigned slot = (unsigned)tick_of(wheel->now) % CENI_WHEEL_SLOTS;
@@ -266,7 +265,7 @@ static void look_at_later_again(ceni_wheel *wheel)
     ceni_list_init(&wheel->later);
 }
 
-/* Takes the first out of a slot; NULL if there is none. */
+/* Remove the first timer of a slot; NULL if there is none. */
 static ceni_wheel_timer *take_first(ceni_wheel *wheel, unsigned level, unsigned slot)
 {
     ceni_wheel_timer *timer = ceni_timer_take(&wheel->slots[level][slot]);
@@ -296,7 +295,7 @@ static bool expire_one(ceni_wheel *wheel, unsigned slot, int64_t now, ceni_list 
     return false;
 }
 
-/* One move; false if there is none until `now`. */
+/* Make one move. Returns false if there is none to make until `now`. */
 static bool move_one(ceni_wheel *wheel, int64_t now, ceni_list *expired, size_t *count)
 {
     unsigned level, slot;
@@ -314,7 +313,7 @@ static bool move_one(ceni_wheel *wheel, int64_t now, ceni_list *expired, size_t 
     return true;
 }
 
-/* Appends a list to another, sorted. */
+/* Append a list to another, sorted. */
 static void append_sorted(ceni_list *list, ceni_list *to)
 {
     if (ceni_list_empty(list)) return;
@@ -350,7 +349,7 @@ static int64_t search_earliest(ceni_wheel *wheel, unsigned slot)
     return wheel->earliest[slot] = next;
 }
 
-/* Of the slots alone. What it has to search for once it remembers. */
+/* The next moment in the slots, without `later`. The result of a search is remembered. */
 static int64_t next_of_slots(const ceni_wheel *wheel)
 {
     unsigned level, slot;

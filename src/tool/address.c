@@ -21,7 +21,7 @@ cen_status address_fail(cen_error *error, cen_status status, const char *format,
     return status;
 }
 
-/* ---- What is written ----------------------------------------------------------------- */
+/* ---- Parsing ------------------------------------------------------------------------- */
 
 static bool begins(const char *text, const char *with)
 {
@@ -42,7 +42,7 @@ bool address_is_one(const char *text)
 static cen_status read_socket(const char *path, address *out, cen_error *error)
 {
     if (!*path)
-        return address_fail(error, CEN_MISUSE, "\"unix:\" lacks the path of a socket: write unix:/path/to/socket.");
+        return address_fail(error, CEN_MISUSE, "\"unix:\" needs the path of a socket: write unix:/path/to/socket.");
     if (strlen(path) >= sizeof out->socket)
         return address_fail(error, CEN_MISUSE, "The path \"%.60s...\" is too long for a socket: at most %zu bytes.",
                             path, sizeof out->socket - 1);
@@ -58,7 +58,7 @@ static unsigned value_of(char digit)
     return (unsigned)(tolower((unsigned char)digit) - 'a' + 10);
 }
 
-/* "%41" is "A". */
+/* Decode percent escapes: "%41" becomes "A". */
 static void decode(char *text)
 {
     char *to = text;
@@ -70,7 +70,8 @@ static void decode(char *text)
     *to = 0;
 }
 
-/* The address of the page has its token after a question mark. It goes into the header, as any token, and is not shown. */
+/* The address of the page contains its token after a question mark. The token is sent in the header, like any other,
+ * and is not shown. */
 static cen_status split_token(char *query, address *out, cen_error *error)
 {
     *query++ = 0;
@@ -94,14 +95,14 @@ static cen_status read_url(const char *text, address *out, cen_error *error)
     cen_status status = query ? split_token(query, out, error) : CEN_OK;
     if (status != CEN_OK) return status;
     if (strchr(host, '@'))
-        return address_fail(error, CEN_MISUSE, "The address has a user or a password: give a token by --token-file.");
+        return address_fail(error, CEN_MISUSE,
+                            "The address must not contain a user or a password; pass a token with --token-file.");
     for (size_t end = strlen(out->url); end > 0 && out->url[end - 1] == '/' && out->url + end - 1 > host; end--)
         out->url[end - 1] = 0;
-    if (!*host || *host == '/' || *host == ':')
-        return address_fail(error, CEN_MISUSE, "\"%.100s\" names no host.", text);
+    if (!*host || *host == '/' || *host == ':') return address_fail(error, CEN_MISUSE, "\"%.100s\" has no host.", text);
     for (const char *at = host; *at; at++)
         if (isspace((unsigned char)*at) || iscntrl((unsigned char)*at))
-            return address_fail(error, CEN_MISUSE, "The address has a space or a control character in it.");
+            return address_fail(error, CEN_MISUSE, "The address contains a space or a control character.");
     snprintf(out->shown, sizeof out->shown, "%.*s/", (int)sizeof out->shown - 2, out->url);
     return CEN_OK;
 }
@@ -110,12 +111,12 @@ static cen_status read_written(const char *text, address *out, cen_error *error)
 {
     if (begins(text, "unix:")) return read_socket(text + strlen("unix:"), out, error);
     if (strchr(text, ':')) return read_url(text, out, error);
-    return address_fail(
-        error, CEN_MISUSE,
-        "\"%.100s\" is no address: write http://HOST:PORT/, HOST:PORT, unix:PATH, or the number of a process.", text);
+    return address_fail(error, CEN_MISUSE,
+                        "\"%.100s\" is not an address: write http://HOST:PORT/, HOST:PORT, unix:PATH, or a process ID.",
+                        text);
 }
 
-/* ---- By the number of a process, or by nothing at all ----------------------------------- */
+/* ---- By process ID, or without an address ----------------------------------------------- */
 
 static cen_status read_found(const place_found *found, address *out, cen_error *error)
 {
@@ -134,12 +135,13 @@ static cen_status find_process(long pid, address *out, cen_error *error)
     if (why.status != CEN_OK) return address_fail(error, why.status, "%s", why.text);
     return address_fail(
         error, CEN_ABSENT,
-        "Process %ld has no inspect on that this user may find: it starts one by cen_inspect_start. If it runs as "
-        "another user, or with another $XDG_RUNTIME_DIR, name its address instead.",
+        "No inspection address found for process %ld: the program enables inspection with cen_inspect_start. If it "
+        "runs as another user, or with another $XDG_RUNTIME_DIR, give its address instead.",
         pid);
 }
 
-/* The first places that have any decide: a process started where we were has its file in the same place as we look first. */
+/* The first place with any address file decides. A process that was started in this environment has its file in the
+ * place that is searched first. */
 static cen_status find_only(address *out, cen_error *error)
 {
     place_found found = {.count = 0};
@@ -147,11 +149,11 @@ static cen_status find_only(address *out, cen_error *error)
     place_look(&found, true, &why);
     if (found.count == 1) return read_found(&found, out, error);
     if (found.count > 1)
-        return address_fail(error, CEN_EXISTS, "There are several processes with inspect on; name one of them:");
+        return address_fail(error, CEN_EXISTS, "Several processes have inspection enabled; choose one:");
     if (why.status != CEN_OK) return address_fail(error, why.status, "%s", why.text);
     return address_fail(error, CEN_ABSENT,
-                        "No process of %s has inspect on: a program starts it by cen_inspect_start. For one that is "
-                        "elsewhere name its address: http://HOST:PORT/ or unix:PATH.",
+                        "No process of %s has inspection enabled: a program enables it with cen_inspect_start. For a "
+                        "process elsewhere, give its address: http://HOST:PORT/ or unix:PATH.",
                         geteuid() == 0 ? "any user" : "this user");
 }
 

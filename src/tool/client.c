@@ -18,7 +18,7 @@ struct client {
     const atomic_bool *stop;
     char token[ADDRESS_TOKEN]; /* "": none */
     char why[CURL_ERROR_SIZE];
-    char *text; /* the answer so far */
+    char *text; /* the response so far */
     size_t length, room;
     bool too_large;
 };
@@ -32,21 +32,20 @@ static cen_status read_token_file(const char *path, char *token, size_t room, ce
     int code = errno;
     if (file >= 0) close(file);
     if (length < 0)
-        return address_fail(error, CEN_SYSTEM, "The file of the token, %.200s, cannot be read: %s.", path,
+        return address_fail(error, CEN_SYSTEM, "The token file %.200s cannot be read: %s.", path,
                             strerrordesc_np(code));
     if ((size_t)length == room) return address_fail(error, CEN_MISUSE, "The token in %.200s is too long.", path);
     token[length] = 0;
     token[strcspn(token, "\r\n")] = 0;
-    return *token ? CEN_OK
-                  : address_fail(error, CEN_MISUSE, "The file of the token, %.200s, has an empty first line.", path);
+    return *token ? CEN_OK : address_fail(error, CEN_MISUSE, "The first line of the token file %.200s is empty.", path);
 }
 
-/* What is written on the command line comes before what is in the address, and this before the environment. */
+/* The command line takes precedence over the address, and the address over the environment. */
 static cen_status choose_token(const address *at, const client_options *o, char *token, size_t room, cen_error *error)
 {
     const char *chosen = o->token ? o->token : *at->token ? at->token : at->is_foreign ? NULL : getenv("CENOTE_TOKEN");
     if (o->token && o->token_file)
-        return address_fail(error, CEN_MISUSE, "--token and --token-file are both given; one is enough.");
+        return address_fail(error, CEN_MISUSE, "--token and --token-file are both given; use one of them.");
     if (o->token_file) return read_token_file(o->token_file, token, room, error);
     int length = snprintf(token, room, "%s", chosen ? chosen : "");
     if (length < 0 || (size_t)length >= room)
@@ -61,15 +60,15 @@ static cen_status keep_token(client *self, const client_options *o, cen_error *e
     if (status != CEN_OK || !*token) return status;
     for (const char *at = token; *at; at++)
         if ((unsigned char)*at <= ' ' || *at == 127)
-            return address_fail(error, CEN_MISUSE, "The token has a space or a control character in it.");
+            return address_fail(error, CEN_MISUSE, "The token contains a space or a control character.");
     snprintf(header, sizeof header, "Authorization: Bearer %s", token);
     struct curl_slist *more = curl_slist_append(self->headers, header);
-    if (!more) return address_fail(error, CEN_NO_MEMORY, "There is no memory for a question.");
+    if (!more) return address_fail(error, CEN_NO_MEMORY, "Out of memory.");
     self->headers = more;
     return CEN_OK;
 }
 
-/* ---- Its life ---------------------------------------------------------------------------- */
+/* ---- Open and close ---------------------------------------------------------------------- */
 
 static size_t receive(char *bytes, size_t one, size_t count, void *argument)
 {
@@ -102,7 +101,7 @@ static int go_on(void *argument, curl_off_t a, curl_off_t b, curl_off_t c, curl_
     return self->stop && atomic_load(self->stop);
 }
 
-/* Nothing of the user's surroundings (proxies, .netrc) may send the question, and its token, elsewhere. */
+/* Nothing in the user's environment (proxies, .netrc) may redirect the request and its token. */
 static void set_up(client *self, int64_t timeout_ns)
 {
     CURL *curl = self->curl;
@@ -126,12 +125,12 @@ cen_status client_open(const char *text, const client_options *options, client *
 {
     client_options o = options ? *options : (client_options){0};
     client *self = calloc(1, sizeof *self);
-    if (!self) return address_fail(error, CEN_NO_MEMORY, "There is no memory for a question.");
+    if (!self) return address_fail(error, CEN_NO_MEMORY, "Out of memory.");
     cen_status status = address_find(text, &self->at, error);
     if (status == CEN_OK) status = keep_token(self, &o, error);
     if (status != CEN_OK) goto undo;
     self->curl = curl_easy_init();
-    status = self->curl ? CEN_OK : address_fail(error, CEN_NO_MEMORY, "There is no memory for a question.");
+    status = self->curl ? CEN_OK : address_fail(error, CEN_NO_MEMORY, "Out of memory.");
     if (status != CEN_OK) goto undo;
     self->stop = o.stop;
     set_up(self, o.timeout_ns > 0 ? o.timeout_ns : USUAL_NS);
@@ -166,43 +165,44 @@ void client_set_stop(client *self, const atomic_bool *stop)
     self->stop = stop;
 }
 
-/* ---- A question and its answer ------------------------------------------------------------- */
+/* ---- Requests ------------------------------------------------------------------------------ */
 
-/* Nobody answered: why, in words that say what to do. */
+/* Describe why there was no response, and what to do. */
 static cen_status explain_silence(client *self, CURLcode code, cen_error *error)
 {
     const char *shown = self->at.shown;
     char who[64] = "";
     if (self->at.pid) snprintf(who, sizeof who, " (process %ld)", self->at.pid);
     switch (code) {
-    case CURLE_ABORTED_BY_CALLBACK: return address_fail(error, CEN_INTERRUPTED, "It was interrupted.");
-    case CURLE_COULDNT_RESOLVE_HOST: return address_fail(error, CEN_DOWN, "The host of %s is not known.", shown);
+    case CURLE_ABORTED_BY_CALLBACK: return address_fail(error, CEN_INTERRUPTED, "Interrupted.");
+    case CURLE_COULDNT_RESOLVE_HOST: return address_fail(error, CEN_DOWN, "The host of %s is unknown.", shown);
     case CURLE_COULDNT_CONNECT:
-        return address_fail(error, CEN_DOWN, "Nobody answers at %s%s: the process has ended, or it has no inspect on.",
+        return address_fail(error, CEN_DOWN, "Cannot connect to %s%s: the process has ended, or inspection is off.",
                             shown, who);
     case CURLE_OPERATION_TIMEDOUT:
-        return address_fail(error, CEN_DOWN,
-                            "There was no answer from %s%s in time: the process is stopped or far too busy.", shown,
-                            who);
+        return address_fail(error, CEN_DOWN, "No response from %s%s in time: the process is stopped or overloaded.",
+                            shown, who);
     case CURLE_WRITE_ERROR:
         if (self->too_large)
-            return address_fail(error, CEN_INVALID, "The answer of %s is longer than %d MiB, so it was not read.",
-                                shown, MOST_BYTES >> 20);
-        return address_fail(error, CEN_NO_MEMORY, "There is no memory for the answer of %s.", shown);
-    case CURLE_URL_MALFORMAT: return address_fail(error, CEN_INVALID, "\"%s\" is no address that can be asked.", shown);
-    case CURLE_UNSUPPORTED_PROTOCOL: /* what comes has no head: that of HTTP 0.9, or nothing of the kind */
+            return address_fail(error, CEN_INVALID, "The response of %s is longer than %d MiB and was not read.", shown,
+                                MOST_BYTES >> 20);
+        return address_fail(error, CEN_NO_MEMORY, "Out of memory for the response of %s.", shown);
+    case CURLE_URL_MALFORMAT: return address_fail(error, CEN_INVALID, "\"%s\" is not a valid address.", shown);
+    case CURLE_UNSUPPORTED_PROTOCOL: /* the response has no HTTP header */
     case CURLE_WEIRD_SERVER_REPLY:
-        return address_fail(error, CEN_INVALID, "%s answers, but not in HTTP: it is not cenote's inspect.", shown);
+        return address_fail(error, CEN_INVALID, "%s does not speak HTTP, so it is not a cenote inspection endpoint.",
+                            shown);
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
-    case CURLE_SEND_ERROR: return address_fail(error, CEN_DOWN, "%s%s hung up before it had answered.", shown, who);
+    case CURLE_SEND_ERROR:
+        return address_fail(error, CEN_DOWN, "%s%s closed the connection before it responded.", shown, who);
     default:
-        return address_fail(error, CEN_DOWN, "%s cannot be asked: %s.", shown,
+        return address_fail(error, CEN_DOWN, "The request to %s failed: %s.", shown,
                             *self->why ? self->why : curl_easy_strerror(code));
     }
 }
 
-/* The sentence in {"error": {"text": ...}}, without control characters; "" if the answer is no such. */
+/* Copy the text of {"error": {"text": ...}} without control characters; "" if the response has none. */
 static void words_of_answer(const client *self, char *words, size_t room, cen_status *status)
 {
     json_t *answer = self->length ? json_loadb(self->text, self->length, 0, NULL) : NULL;
@@ -226,21 +226,22 @@ static cen_status explain_refusal(client *self, long http, cen_error *error)
     const char *shown = self->at.shown;
     words_of_answer(self, words, sizeof words, &status);
     if (http == 401 && !*self->token && self->at.is_foreign)
-        return address_fail(error, CEN_INVALID,
-                            "%s wants a token: give it by --token-file; CENOTE_TOKEN is not sent to the "
-                            "process of another user.",
-                            shown);
+        return address_fail(
+            error, CEN_INVALID,
+            "%s requires a token: pass it with --token-file; CENOTE_TOKEN is not sent to another user's process.",
+            shown);
     if (http == 401 && !*self->token)
         return address_fail(error, CEN_INVALID,
-                            "%s wants a token: give it by --token-file or the variable CENOTE_TOKEN.", shown);
-    if (http == 401) return address_fail(error, CEN_INVALID, "%s does not accept the token.", shown);
-    if (!*words && http >= 500) return address_fail(error, CEN_DOWN, "%s cannot answer now (HTTP %ld).", shown, http);
+                            "%s requires a token: pass it with --token-file or the variable CENOTE_TOKEN.", shown);
+    if (http == 401) return address_fail(error, CEN_INVALID, "%s rejected the token.", shown);
+    if (!*words && http >= 500) return address_fail(error, CEN_DOWN, "%s is unavailable (HTTP %ld).", shown, http);
     if (!*words)
-        return address_fail(error, CEN_INVALID, "%s answers with HTTP %ld: it is not cenote's inspect.", shown, http);
+        return address_fail(error, CEN_INVALID, "%s returned HTTP %ld, so it is not a cenote inspection endpoint.",
+                            shown, http);
     return address_fail(error, http == 503 ? CEN_DOWN : http == 404 ? CEN_ABSENT : status, "%s", words);
 }
 
-/* `body`: NULL for GET. The answer is in self->text. */
+/* `body`: NULL for GET. The response is in self->text. */
 static cen_status ask(client *self, const char *path, const char *body, cen_error *error)
 {
     char url[ADDRESS_TEXT + 200];
@@ -273,7 +274,7 @@ cen_status client_get_text(client *self, const char *path, char **out, size_t *l
     cen_status status = ask(self, path, NULL, error);
     if (status != CEN_OK) return status;
     char *text = malloc(self->length + 1);
-    if (!text) return address_fail(error, CEN_NO_MEMORY, "There is no memory for the answer of %s.", self->at.shown);
+    if (!text) return address_fail(error, CEN_NO_MEMORY, "Out of memory for the response of %s.", self->at.shown);
     if (self->length) memcpy(text, self->text, self->length);
     text[self->length] = 0;
     *out = text;
@@ -286,7 +287,7 @@ cen_status client_accept(client *self, const char *type, cen_error *error)
     char header[120];
     snprintf(header, sizeof header, "Accept: %s", type);
     struct curl_slist *more = curl_slist_append(self->headers, header);
-    if (!more) return address_fail(error, CEN_NO_MEMORY, "There is no memory for a question.");
+    if (!more) return address_fail(error, CEN_NO_MEMORY, "Out of memory.");
     self->headers = more;
     return CEN_OK;
 }
@@ -306,7 +307,7 @@ static cen_status read_answer(client *self, json_t **out, cen_error *error)
         return CEN_OK;
     }
     json_decref(answer);
-    return address_fail(error, CEN_INVALID, "%s answers, but it is not cenote's inspect.", self->at.shown);
+    return address_fail(error, CEN_INVALID, "%s is not a cenote inspection endpoint.", self->at.shown);
 }
 
 cen_status client_get(client *self, const char *path, json_t **out, cen_error *error)
@@ -320,15 +321,14 @@ cen_status client_greet(client *self, json_t **out, cen_error *error)
     json_t *process = NULL;
     cen_status status = client_get(self, "/api/process", &process, error);
     if (status == CEN_ABSENT)
-        status = address_fail(error, CEN_INVALID, "%s answers, but it is not cenote's inspect.", self->at.shown);
+        status = address_fail(error, CEN_INVALID, "%s is not a cenote inspection endpoint.", self->at.shown);
     if (status != CEN_OK) return status;
     long pid = (long)json_integer_value(json_object_get(process, "pid"));
     bool known = json_is_string(json_object_get(process, "version")) &&
                  json_is_string(json_object_get(process, "program")) && pid > 0;
-    if (!known)
-        status = address_fail(error, CEN_INVALID, "%s answers, but it is not cenote's inspect.", self->at.shown);
+    if (!known) status = address_fail(error, CEN_INVALID, "%s is not a cenote inspection endpoint.", self->at.shown);
     else if (self->at.pid && pid != self->at.pid)
-        status = address_fail(error, CEN_ABSENT, "At %s there is process %ld now, and not %ld.", self->at.shown, pid,
+        status = address_fail(error, CEN_ABSENT, "%s now belongs to process %ld, not %ld.", self->at.shown, pid,
                               self->at.pid);
     if (status == CEN_OK) *out = process;
     else json_decref(process);
@@ -341,7 +341,7 @@ cen_status client_tell(client *self, uint64_t number, const char *action, int64_
     json_t *told = json_pack("{s:s, s:I}", "action", action, "value", (json_int_t)value);
     char *body = told ? json_dumps(told, JSON_COMPACT) : NULL;
     json_decref(told);
-    if (!body) return address_fail(error, CEN_NO_MEMORY, "There is no memory for a question.");
+    if (!body) return address_fail(error, CEN_NO_MEMORY, "Out of memory.");
     snprintf(path, sizeof path, "/api/components/%llu/invoke", (unsigned long long)number);
     cen_status status = ask(self, path, body, error);
     free(body);

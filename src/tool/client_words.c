@@ -10,7 +10,7 @@ int watching_fail(const command *self, const cen_error *error)
     int status = EXIT_UNREACHABLE;
     if (error->status == CEN_INTERRUPTED) return stop_status(EXIT_DONE);
     if (error->status == CEN_NO_MEMORY) status = EXIT_SYSTEM;
-    /* which one, or what is no address */
+    /* ambiguous, or not an address */
     if (error->status == CEN_EXISTS || error->status == CEN_MISUSE) status = EXIT_USAGE;
     command_fail(self, status, "%s", error->text);
     if (error->status == CEN_EXISTS) address_list(stderr);
@@ -19,7 +19,7 @@ int watching_fail(const command *self, const cen_error *error)
 
 void watching_pause(int64_t ns)
 {
-    const int64_t step = 20 * 1000000; /* a signal may come just before we sleep */
+    const int64_t step = 20 * 1000000; /* a signal may arrive just before the sleep */
     for (; ns > 0 && !stop_asked(); ns -= step) {
         int64_t now = ns < step ? ns : step;
         struct timespec wait = {.tv_sec = (time_t)(now / SECOND_NS), .tv_nsec = (long)(now % SECOND_NS)};

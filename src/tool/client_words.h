@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the commands that ask a process have in common: options, words, and how they fail. */
+/* Shared by the commands that query a process: options, help text, and errors. */
 #ifndef CENOTE_TOOL_CLIENT_WORDS_H
 #define CENOTE_TOOL_CLIENT_WORDS_H
 
@@ -8,7 +8,7 @@
 #include "tool/client.h"
 #include "tool/command.h"
 
-/* Rows for the client_options that are the field `at` of the settings. */
+/* Option rows for a client_options in the field `at` of the settings. */
 #define WATCHING_ROWS(settings, at) \
     {"token", \
      0, \
@@ -18,7 +18,7 @@
      0, \
      0, \
      NULL, \
-     "that the process wants; others may see it here, so rather:"}, \
+     "token of the process; other users can see it here, so prefer:"}, \
         {"token-file", \
          0, \
          OPTION_TEXT, \
@@ -27,21 +27,21 @@
          0, \
          0, \
          NULL, \
-         "whose first line is the token; without: CENOTE_TOKEN"}, \
+         "file whose first line is the token (CENOTE_TOKEN)"}, \
     { \
         "timeout", 0, OPTION_DURATION, "TIME", offsetof(settings, at.timeout_ns), 1e6, 3600e9, NULL, \
-            "for one answer (10s)" \
+            "time limit of one request (10s)" \
     }
 
 #define WATCHING_TEACHING \
-    "ADDRESS is http://HOST:PORT/, HOST:PORT or unix:PATH. PID is the number of a process of this\n" \
-    "user. With neither it is the only process of this user that has inspect on, and if there are\n" \
-    "more they are listed.\n"
+    "ADDRESS is http://HOST:PORT/, HOST:PORT or unix:PATH. PID is a process of this user. Without\n" \
+    "either, the command uses the only process of this user that has inspection enabled; if there are\n" \
+    "several, it lists them.\n"
 
-/* Prints why, and what there is to choose from if that was not said; answers the exit status. */
+/* Print the error, and the processes to choose from if there are several. Returns the exit status. */
 int watching_fail(const command *self, const cen_error *error);
 
-/* Waits for so long, or until a signal asks for the end. */
+/* Sleep for `ns` nanoseconds, or until a signal asks for the end. */
 void watching_pause(int64_t ns);
 
 #endif

@@ -26,7 +26,7 @@ const command *command_of(const char *name)
 int command_fail(const command *self, int status, const char *format, ...)
 {
     va_list arguments;
-    /* nobody reads the output: there is nobody to tell, as with any SIGPIPE */
+    /* the reader of the output has gone: print nothing, as any program that SIGPIPE ends */
     if (status == EXIT_SIGNAL + SIGPIPE) return status;
     fprintf(stderr, "%scenote%s%s:%s ", terminal_ink(stderr, INK_BAD), self ? " " : "", self ? self->name : "",
             terminal_ink(stderr, INK_PLAIN));
@@ -37,8 +37,8 @@ int command_fail(const command *self, int status, const char *format, ...)
     return status;
 }
 
-/* Whoever read what we write has had enough, as head has. Asked of the descriptor: if the write that failed was not the last one,
- * its errno is long gone. */
+/* Return true if the reader of the output has gone, as head does. This asks the descriptor, because errno is lost
+ * unless the last write was the one that failed. */
 static bool is_reader_gone(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -78,13 +78,13 @@ static void print_row(FILE *out, const option_row *row)
 static void print_statuses(FILE *out)
 {
     print_heading(out, "Exit status");
-    fputs("  0  done, and what was measured or looked at is well\n"
-          "  1  done, but what was measured failed, in part or in all\n"
-          "  2  the arguments make no sense; nothing was done\n"
-          "  3  the server, the file or the process is not there, or refuses us\n"
-          "  4  this machine refused: no memory, no threads, a file cannot be written\n"
-          "  130, 143  ended early by Ctrl-C or SIGTERM, with the report so far; a second one ends at once\n"
-          "  141  ended early because nobody reads the output any more\n",
+    fputs("  0  success\n"
+          "  1  run, tune: operations failed, or no size meets the goal; explain: a take would wait or fail\n"
+          "  2  invalid arguments; nothing was done\n"
+          "  3  the server, file or process cannot be reached or refuses access\n"
+          "  4  local failure: out of memory or threads, or a file or the output cannot be written\n"
+          "  130, 143  stopped early by Ctrl-C or SIGTERM, with the report so far; a second signal exits at once\n"
+          "  141  run, tune: stopped early because the reader closed the output\n",
           out);
 }
 
@@ -94,25 +94,25 @@ void command_help(const command *self, FILE *out)
     if (self->teaching && *self->teaching) fprintf(out, "\n%s", self->teaching);
     print_heading(out, "Options");
     for (const option_row *row = self->rows; row->name; row++) print_row(out, row);
-    fprintf(out, "  %-26s  %s\n", "    --help", "print this");
+    fprintf(out, "  %-26s  %s\n", "    --help", "print this help");
     print_statuses(out);
 }
 
 void command_help_all(FILE *out)
 {
-    fputs("Usage: cenote COMMAND [OPTION...] [ARGUMENT]\n\n"
-          "Drives a real resource through a pool, finds the pool's right size, and looks into running processes.\n",
+    fputs("Usage: cenote COMMAND [OPTION...] [ARGUMENT]\n"
+          "\n"
+          "Load-tests a resource through a connection pool, finds the right pool size, inspects running processes.\n",
           out);
     print_heading(out, "Commands");
     for (const command *const *at = commands; *at; at++) fprintf(out, "  %-9s %s\n", (*at)->name, (*at)->summary);
-    print_heading(out, "Begin with");
-    fputs("  cenote run                              a sample file of SQLite, ten seconds, eight clients, four "
-          "connections\n"
-          "  cenote tune                             which size that pool should have\n"
-          "  cenote tune postgresql://ann@db/shop    ... and one of yours\n"
-          "  cenote top                              what goes on in a process with libcenote-inspect\n"
-          "  cenote page                             the same in a browser\n"
-          "  cenote COMMAND --help                   all about one command\n",
+    print_heading(out, "Getting started");
+    fputs("  cenote run                              load on a sample SQLite file: 10 s, 8 clients, 4 connections\n"
+          "  cenote tune                             find the right pool size for that file\n"
+          "  cenote tune postgresql://ann@db/shop    find it for your own database\n"
+          "  cenote top                              watch a process with inspection enabled\n"
+          "  cenote page                             watch it in a browser\n"
+          "  cenote COMMAND --help                   help for one command\n",
           out);
     print_statuses(out);
 }

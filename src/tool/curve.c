@@ -9,9 +9,9 @@
 
 enum { AXIS = 10, CELL_LEAST = 7, CELL_MOST = 9, ROWS_USUAL = 10, STEPS = 8, NUMBER = 16 };
 
-/* How a part of a bar looks, and the lines; each is one character wide. */
+/* The characters of bars and lines, each one column wide. */
 typedef struct glyphs {
-    const char *part[STEPS + 1]; /* from nothing to a whole one, in eighths */
+    const char *part[STEPS + 1]; /* from empty to full, in eighths */
     const char *side, *tick, *corner, *line, *mark, *cross;
 } glyphs;
 
@@ -56,13 +56,13 @@ static const char *short_time(char out[NUMBER], double seconds)
     return out;
 }
 
-/* ---- Which columns are shown ---------------------------------------------------------------------------- */
+/* ---- Selection of columns ------------------------------------------------------------------------------- */
 
 typedef struct picture {
     const curve *curve;
     const glyphs *glyphs;
     FILE *out;
-    uint32_t shown[CURVE_SIZES_MOST]; /* places in the curve's columns */
+    uint32_t shown[CURVE_SIZES_MOST]; /* indices of the curve's columns */
     uint32_t count;
     unsigned cell, rows;
     double top;
@@ -75,7 +75,7 @@ static bool is_needed(const curve *self, uint32_t at)
            place + 1 == self->chosen;
 }
 
-/* Leaves out columns that nothing is said about, evenly, until the rest has room. */
+/* Drop columns without a mark, evenly, until the rest fits. */
 static void choose_columns(picture *self, uint32_t room)
 {
     uint32_t all = self->curve->count < CURVE_SIZES_MOST ? self->curve->count : CURVE_SIZES_MOST;
@@ -87,7 +87,7 @@ static void choose_columns(picture *self, uint32_t room)
             uint32_t at = (from + i) % self->count;
             if (at && !is_needed(self->curve, self->shown[at])) victim = at;
         }
-        if (!victim) victim = self->count - 1; /* the screen is tiny: the largest go first */
+        if (!victim) victim = self->count - 1; /* very small screen: the largest go first */
         memmove(&self->shown[victim], &self->shown[victim + 1], (self->count - victim - 1) * sizeof self->shown[0]);
         self->count--;
         from = victim + 1;
@@ -101,7 +101,7 @@ static const char *ink_of(const picture *self, ink wanted)
     return self->curve->ink ? self->curve->ink(self->out, wanted) : "";
 }
 
-/* A text in the middle of a cell. */
+/* Print a text in the middle of a cell. */
 static void put_cell(const picture *self, const char *text)
 {
     int width = (int)self->cell, size = (int)strlen(text);
@@ -164,7 +164,7 @@ static void put_latencies(const picture *self)
     fprintf(self->out, "%s\n", ink_of(self, INK_PLAIN));
 }
 
-/* Under the recommended one; the word to its right, or to its left if there is no room. */
+/* Print the mark under the recommended size, with its label to the right, or to the left if there is no room. */
 static void put_mark(const picture *self)
 {
     static const char word[] = "recommended";

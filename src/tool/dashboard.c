@@ -24,17 +24,17 @@ static int exit_of(cen_status status)
     return status == CEN_EXISTS ? EXIT_UNREACHABLE : EXIT_SYSTEM;
 }
 
-/* Programs are told of their options; a user has but the address. */
+/* The library's text names options of the C API. Here the user only has the address. */
 static const char *words_of(const cen_error *error)
 {
     static const char option[] = "options.at is ";
     const char *text = words_of_error(error->text);
     if (error->cause == CEN_CAUSE_NOT_LOOPBACK)
-        return "others reach this address, and whoever has the page may pause and resize: use 127.0.0.1:0.";
+        return "other machines can reach this address, and the page can pause and resize pools; use 127.0.0.1:0.";
     return strncmp(text, option, strlen(option)) == 0 ? text + strlen(option) : text;
 }
 
-/* A random token: control over TCP requires one. CENOTE_TOKEN is used instead if it is set. */
+/* Create a random token, which control over TCP requires. CENOTE_TOKEN replaces it if it is set. */
 static bool make_token(char token[TOKEN_SIZE])
 {
     const char *given = getenv("CENOTE_TOKEN");
@@ -45,7 +45,7 @@ static bool make_token(char token[TOKEN_SIZE])
     return true;
 }
 
-/* Whoever can read the terminal has the token, and so the page. */
+/* A user who can read the terminal gets the token, and so the page. */
 static void print_address(const cen_inspect *inspect, const char *token)
 {
     const char *address = cen_inspect_address(inspect);
@@ -61,7 +61,8 @@ int dashboard_start(dashboard *self, const command *whose, const char *at, const
     cen_inspect *inspect;
     bool is_local = strncmp(at, "unix:", 5) == 0;
     if (!is_local && !make_token(token))
-        return command_fail(whose, EXIT_SYSTEM, "--dashboard: no token; set CENOTE_TOKEN to one of at most %d bytes.",
+        return command_fail(whose, EXIT_SYSTEM,
+                            "--dashboard: no usable token; set CENOTE_TOKEN to a token of at most %d bytes.",
                             TOKEN_SIZE - 1);
     cen_inspect_options options = CEN_INSPECT_OPTIONS(.at = *at ? at : "127.0.0.1:0", .token = is_local ? NULL : token,
                                                       .control = true, .title = title);
@@ -90,12 +91,12 @@ void dashboard_stop(dashboard *self)
 }
 #endif
 
-void dashboard_linger(const dashboard *self, int64_t ns)
+void dashboard_keep(const dashboard *self, int64_t ns)
 {
     int64_t end = cen_clock() + ns;
     struct timespec slice = {0, 50000000};
     char text[WORDS_ROOM];
     if (!self->inspect || ns <= 0) return;
-    fprintf(stderr, "The dashboard stays for %s; Ctrl-C ends it.\n", words_duration(text, ns));
+    fprintf(stderr, "The dashboard stays up for %s; Ctrl-C stops it.\n", words_duration(text, ns));
     while (cen_clock() < end && !stop_asked()) nanosleep(&slice, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cenote events: what happened in a process: one that runs, or one that is gone and has left a file or a core. */
+/* cenote events: the events of a running process, or of one that has ended and left an events file or a core file. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,19 +28,18 @@ static const settings usual = {.level = CEN_LEVEL_DETAIL - 1, .interval_ns = SEC
 
 static const option_row rows[] = {
     {"level", 'l', OPTION_CHOICE, "LEVEL", offsetof(settings, level), 0, 0, "trace detail notice warning error",
-     "of at least that level (detail)"},
-    {"last", 'n', OPTION_COUNT, "N", offsetof(settings, last), 0, 0, NULL, "only the last N of those that are there"},
+     "lowest level to print (detail)"},
+    {"last", 'n', OPTION_COUNT, "N", offsetof(settings, last), 0, 0, NULL, "print only the last N events"},
     {"follow", 'f', OPTION_FLAG, NULL, offsetof(settings, follow), 0, 0, NULL,
-     "go on with what happens, until the process ends or Ctrl-C"},
+     "keep printing new events until the process ends or Ctrl-C"},
     {"interval", 'i', OPTION_DURATION, "TIME", offsetof(settings, interval_ns), 1e7, 60e9, NULL,
-     "with --follow: from one look to the next (500ms)"},
-    {"json", 0, OPTION_FLAG, NULL, offsetof(settings, json), 0, 0, NULL,
-     "one JSON object for each, on a line of its own"},
+     "with --follow: polling interval (500ms)"},
+    {"json", 0, OPTION_FLAG, NULL, offsetof(settings, json), 0, 0, NULL, "print one JSON object per line"},
     WATCHING_ROWS(settings, client),
     {0},
 };
 
-/* ---- One of them -------------------------------------------------------------------------------- */
+/* ---- One event ---------------------------------------------------------------------------------- */
 
 static int rank_of(const char *level)
 {
@@ -59,7 +58,7 @@ static void print_plain(json_t *event)
     const char *level = model_text(event, "level"), *kind = model_text(event, "component_kind"),
                *name = model_text(event, "component_name");
     const char *text = model_text(event, "text");
-    bool named = *name && !strstr(text, name); /* most texts name whom they are about */
+    bool named = *name && !strstr(text, name); /* most texts contain the component's name */
     if (!localtime_r(&seconds, &tm) || strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &tm) == 0) clock[0] = 0;
     snprintf(line, sizeof line, "%s.%03d %-7.16s %-16.24s %s%s%s%s%s", clock, (int)(when / 1000000 % 1000), level,
              model_text(event, "what"), named ? kind : "", named && *kind ? " " : "", named ? name : "",
@@ -76,7 +75,7 @@ static void print_event(const settings *s, json_t *event)
     free(text);
 }
 
-/* Those of the level, or, if only the last are wanted, the last of those. */
+/* Print the events of the level; with --last only the last of those. */
 static void print_all(const settings *s, json_t *all, int64_t last)
 {
     size_t i, skip = 0, wanted = 0;
@@ -94,12 +93,13 @@ static void print_all(const settings *s, json_t *all, int64_t last)
 
 static void say_missed(int64_t missed)
 {
-    if (missed > 0) fprintf(stderr, "cenote events: %" PRId64 " were overwritten before they could be read.\n", missed);
+    if (missed > 0)
+        fprintf(stderr, "cenote events: %" PRId64 " events were overwritten before they could be read.\n", missed);
 }
 
-/* ---- Of a process --------------------------------------------------------------------------------- */
+/* ---- From a process ------------------------------------------------------------------------------- */
 
-/* Where a reader is, as the process counts: events of TRACE are numbered by themselves. */
+/* The reader's position in the process's numbering. TRACE events have their own numbers. */
 typedef struct reader {
     uint64_t next, next_trace;
     int64_t missed;
@@ -113,7 +113,7 @@ static void move_on(reader *r, json_t *answer)
     r->missed += model_number(answer, "missed") + model_number(answer, "missed_trace");
 }
 
-/* What is there now, a part of it at a time; *more: there is more. */
+/* Read a part of the available events; *more: there are more. */
 static cen_status read_some(client *peer, const settings *s, reader *r, json_t *all, bool *more, cen_error *error)
 {
     enum { AT_ONCE = 500 };
@@ -155,9 +155,9 @@ static int follow(const command *self, const settings *s, client *peer, reader *
             print_all(s, all, 0);
         }
         json_decref(all);
-        if (ferror(stdout)) return EXIT_DONE; /* nobody reads any more */
+        if (ferror(stdout)) return EXIT_DONE; /* the output has no reader any longer */
         if (status == CEN_DOWN) {
-            fprintf(stderr, "cenote events: The process is gone, or has stopped inspect.\n");
+            fprintf(stderr, "cenote events: The process has ended or has turned inspection off.\n");
             return EXIT_DONE;
         }
         if (status != CEN_OK) return watching_fail(self, &error);
@@ -189,9 +189,9 @@ static int tell_of_process(const command *self, const settings *s, const char *t
     return result;
 }
 
-/* ---- Of a file -------------------------------------------------------------------------------------- */
+/* ---- From a file ------------------------------------------------------------------------------------ */
 
-/* The texts of a file are whatever the process wrote, cut where its room ended. */
+/* The texts of a file are arbitrary bytes, cut where the process's buffer ended. */
 static void keep(void *argument, const cen_event *event)
 {
     json_t *shown = json_pack("{s:I, s:I, s:s, s:s, s:o, s:I, s:o, s:o, s:o}", "number", (json_int_t)event->number,
@@ -215,26 +215,26 @@ static int tell_of_file(const command *self, const settings *s, const char *path
     json_t *all = json_array();
     if (s->follow) {
         json_decref(all);
-        return command_fail(self, EXIT_USAGE, "--follow is for a process that runs; %.200s is a file.", path);
+        return command_fail(self, EXIT_USAGE, "--follow needs a running process; %.200s is a file.", path);
     }
     cen_status status = cen_events_read_file(path, keep, all, &error);
     if (status == CEN_OK) print_all(s, all, s->last);
     if (status == CEN_OK && json_array_size(all) == 0)
-        fprintf(
-            stderr,
-            "cenote events: Nothing is in %.200s. The events of a process that keeps them in a file are in that, and "
-            "not in its core.\n",
-            path);
+        fprintf(stderr,
+                "cenote events: No events in %.200s. A process that persists its events has them in that file, not in "
+                "its core file.\n",
+                path);
     json_decref(all);
     if (status == CEN_ABSENT)
         return command_fail(
             self, EXIT_UNREACHABLE,
-            "There are no events in %.200s: it is neither a file of cen_events_persist nor a core file with events.",
+            "No events in %.200s: it is neither a file written by cen_events_persist nor a core file with events.",
             path);
     return status == CEN_OK ? EXIT_DONE : command_fail(self, EXIT_UNREACHABLE, "%s", words_of_error(error.text));
 }
 
-/* A path that is there is a file, whatever else it could mean; but a number is a process, and unix: is one by its socket. */
+/* An existing path is a file, whatever else it could mean. Exceptions: a number is a process ID, and unix: is a
+ * socket. */
 static bool is_file(const char *text)
 {
     struct stat s;
@@ -254,17 +254,17 @@ static int run(const command *self, void *given, int count, char **arguments)
 
 const command events_command = {
     .name = "events",
-    .summary = "prints what happened in a process, even after a crash",
+    .summary = "prints the events of a process, also after a crash",
     .arguments = "[ADDRESS|PID|FILE]",
-    .teaching = "Prints the events of a process that has inspect on: opened, closed with the reason, timed out\n"
-                "with the cause, leaks, breakers, members down, children restarted. A FILE is one that\n"
-                "cen_events_persist wrote, or a core file: it has the last events of a process that is gone, however\n"
-                "it went.\n"
+    .teaching = "Prints the events of a process that has inspection enabled: objects opened, objects closed and why,\n"
+                "timeouts and their causes, leaks, circuit breakers, members down, children restarted. FILE is a file\n"
+                "written by cen_events_persist or a core file. It holds the last events of a process that has ended,\n"
+                "however it ended.\n"
                 "\n" WATCHING_TEACHING "\n"
-                "  cenote events --follow --level warning     what goes wrong, as it does\n"
-                "  cenote events -n 20 4711                   the last twenty of that process\n"
-                "  cenote events /var/lib/shop/events           of one that crashed\n"
-                "  cenote events core.4711\n",
+                "  cenote events --follow --level warning     warnings and errors as they occur\n"
+                "  cenote events -n 20 4711                   the last 20 events of process 4711\n"
+                "  cenote events /var/lib/shop/events         events persisted by a process that crashed\n"
+                "  cenote events core.4711                    events in a core file\n",
     .rows = rows,
     .settings_size = sizeof usual,
     .usual = &usual,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cenote explain: why takes wait or fail now. */
+/* cenote explain: why takes wait or fail at the moment. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,16 +21,17 @@ typedef struct settings {
 static const settings usual = {.holders = 5};
 
 static const option_row rows[] = {
-    {"holders", 'n', OPTION_COUNT, "N", offsetof(settings, holders), 0, 1000, NULL, "name so many of the oldest (5)"},
+    {"holders", 'n', OPTION_COUNT, "N", offsetof(settings, holders), 0, 1000, NULL,
+     "how many of the oldest holders to list (5)"},
     {"quiet", 'q', OPTION_FLAG, NULL, offsetof(settings, quiet), 0, 0, NULL,
-     "print only pools of which a take would wait or fail"},
+     "print only pools where a take would wait or fail"},
     {"backtraces", 'b', OPTION_FLAG, NULL, offsetof(settings, backtraces), 0, 0, NULL,
-     "of all holders that are named, not only of those held for longer than leak_after_ns"},
+     "print backtraces of all listed holders, not only of suspected leaks"},
     WATCHING_ROWS(settings, client),
     {0},
 };
 
-/* Lines of another process, so without what a terminal would obey, after so many spaces. */
+/* Print lines from another process, indented, without characters that a terminal would obey. */
 static void print_lines(const char *text, unsigned indent)
 {
     char clean[VIEW_ROOM * 8];
@@ -60,13 +61,13 @@ static void print_holder(const model_holder *h, bool traced)
     const char *identity = model_text(h->item, "identity");
     snprintf(line, sizeof line, "object %lld%s%s%s, %s%s, %s%s, taken at %s", (long long)h->index,
              *identity ? " (" : "", identity, *identity ? ")" : "", h->exact ? "" : "at least ",
-             words_duration(age, h->held_ns), model_holder_words(h, "by nobody known", whose, sizeof whose),
-             h->detached ? ", detached" : "", *h->where ? h->where : "a place that is not known");
+             words_duration(age, h->held_ns), model_holder_words(h, "holder unknown", whose, sizeof whose),
+             h->detached ? ", detached" : "", *h->where ? h->where : "an unknown place");
     print_lines(line, 4);
     if (traced) print_trace(h->item);
 }
 
-/* The oldest; of a pool that is well only those who have had theirs for longer than leak_after_ns. */
+/* Print the oldest holders. For a healthy pool, print only those that have held longer than leak_after_ns. */
 static void print_holders(const model *m, const model_pool *pool, const settings *s, bool well)
 {
     int64_t shown = 0, more = 0, leak = model_number(pool->description, "leak_after_ns");
@@ -86,9 +87,9 @@ static void print_holders(const model *m, const model_pool *pool, const settings
 
 static void print_failure(const model_pool *pool)
 {
-    static const char *const words[] = {"closed: objects may be opened",
-                                        "open: opening failed too often, and is not tried now",
-                                        "half-open: one opening is tried"};
+    static const char *const words[] = {"closed: opens are allowed",
+                                        "open: too many opens failed; no open is attempted until the back-off ends",
+                                        "half-open: one trial open is allowed"};
     char age[WORDS_ROOM], line[VIEW_ROOM];
     printf("  breaker: %s\n", words[pool->breaker]);
     if (!*pool->last_error) return;
@@ -99,7 +100,7 @@ static void print_failure(const model_pool *pool)
 
 static void print_pool(const model *m, const model_pool *pool, const settings *s, explain_verdict verdict)
 {
-    static const char *const words[] = {"a take is served at once", "a take would wait", "a take would fail"};
+    static const char *const words[] = {"a take succeeds at once", "a take would wait", "a take would fail"};
     static const ink inks[] = {INK_GOOD, INK_WARN, INK_BAD};
     char name[128], advice[400], line[VIEW_ROOM];
     view_clean(name, sizeof name, pool->name, false);
@@ -116,7 +117,7 @@ static void print_pool(const model *m, const model_pool *pool, const settings *s
     print_lines(line, 2);
 }
 
-/* ---- All of them, or the one that is named ---------------------------------------------------- */
+/* ---- All pools, or the named one -------------------------------------------------------------- */
 
 static int print_pools(const command *self, const model *m, const settings *s, const char *name, const char *shown)
 {
@@ -134,7 +135,7 @@ static int print_pools(const command *self, const model *m, const settings *s, c
     }
     if (name && !found)
         return command_fail(self, EXIT_UNREACHABLE, "The process at %s has no pool \"%.100s\".", shown, name);
-    if (m->pool_count == 0 && !s->quiet) printf("There are no pools.\n");
+    if (m->pool_count == 0 && !s->quiet) printf("No pools.\n");
     return ill ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -151,13 +152,13 @@ static int explain(const command *self, const settings *s, client *peer, const c
     const char *shown = client_address(peer)->shown;
     model *m = model_new(NULL, components);
     int result = m ? print_pools(self, m, s, name, shown)
-                   : command_fail(self, EXIT_UNREACHABLE, "%s answers, but it is not cenote's inspect.", shown);
+                   : command_fail(self, EXIT_UNREACHABLE, "%s is not a cenote inspection endpoint.", shown);
     model_free(m);
     json_decref(components);
     return result;
 }
 
-/* One argument alone is a pool of the only process, unless it can only be an address. */
+/* A single argument is a pool of the only process, unless it can only be an address. */
 static int run(const command *self, void *given, int count, char **arguments)
 {
     settings *s = given;
@@ -176,19 +177,20 @@ static int run(const command *self, void *given, int count, char **arguments)
 
 const command explain_command = {
     .name = "explain",
-    .summary = "says why takes wait or fail now",
+    .summary = "says why takes wait or fail",
     .arguments = "[ADDRESS|PID] [POOL]",
-    .teaching = "Asks a process that has inspect on and prints, for each of its pools or the one that is\n"
-                "named, what a take would meet now: the cause in the pool's own words, the oldest holders with\n"
-                "the place where each took its object, the last error of opening, the breaker, and what to do.\n"
-                "\n" WATCHING_TEACHING "\n"
-                "The status is 0 if a take of each would be served at once, and 1 if of some it would wait or\n"
-                "fail.\n"
-                "\n"
-                "  cenote explain                    all pools of the only process that has inspect on\n"
-                "  cenote explain orders             its pool orders\n"
-                "  cenote explain 4711 orders        of that process\n"
-                "  cenote explain -q || page-someone\n",
+    .teaching =
+        "For each pool of a process that has inspection enabled, or for the named pool, prints what a take\n"
+        "would encounter now: the cause, the oldest holders and the line where each took its object, the last\n"
+        "failed open, the circuit breaker, and what to do.\n"
+        "\n" WATCHING_TEACHING "\n"
+        "The exit status is 0 if a take would succeed at once in every pool, and 1 if it would wait or fail in\n"
+        "any of them.\n"
+        "\n"
+        "  cenote explain                    all pools of the only process with inspection enabled\n"
+        "  cenote explain orders             the pool \"orders\" of that process\n"
+        "  cenote explain 4711 orders        the pool \"orders\" of process 4711\n"
+        "  cenote explain -q || page-someone\n",
     .rows = rows,
     .settings_size = sizeof usual,
     .usual = &usual,

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the interval of a mean is made. Let c(k) be the covariance of windows that are k apart within a visit, about the mean
- * of all visits. The variance of the mean is c(0) x tau / n with tau = 1 + 2 x sum of c(k) / c(0). The sum ends where two
- * neighbouring terms are no longer positive together: beyond that there is only noise. When visits differ from one another by
- * more than their windows do, every c(k) is large and tau grows to the number of windows of a visit: then visits are what
- * counts, not windows. When windows alternate, because operations end in waves, tau is below 1, and the mean is better than
- * its windows.
+ * The confidence interval of a mean. Let c(k) be the autocovariance of windows that are k apart within a visit, about
+ * the mean of all visits. The variance of the mean is c(0) x tau / n with tau = 1 + 2 x sum of c(k) / c(0). The sum
+ * ends where two neighbouring terms are no longer positive together; the rest is noise. When visits differ from one
+ * another by more than their windows do, every c(k) is large, and tau grows to the number of windows of a visit: visits
+ * count then, not windows. When windows alternate, because operations end in waves, tau is below 1, and the mean is
+ * more exact than its windows.
  *
- * With one visit nobody can know how much the next would differ. That is why whoever asks repeats what matters, and why sizes with
- * few visits are given the spread of those with many.
+ * With a single visit the difference to the next one is unknown. So the caller repeats the visits that matter, and
+ * sizes with few visits get the spread of those with many.
  */
 #include "tool/knee.h"
 
 #include <math.h>
 #include <stddef.h>
 
-enum { SPREAD_LEAST = 4 }; /* deviations that are too few to speak of a spread, below */
+enum { SPREAD_LEAST = 4 }; /* with fewer deviations a spread says nothing */
 
 double knee_student(double degrees)
 {
@@ -23,7 +23,7 @@ double knee_student(double degrees)
     const double z = 1.959964;
     if (degrees <= 1) return table[0];
     if (degrees < 10) {
-        /* In 1 / degrees the table is nearly a straight line from one to the next. */
+        /* Against 1 / degrees the table is nearly linear between two entries. */
         int below = (int)degrees;
         double share = (1.0 / below - 1 / degrees) / (1.0 / below - 1.0 / (below + 1));
         return table[below - 1] + share * (table[below] - table[below - 1]);
@@ -40,15 +40,15 @@ static double mean_of_visit(const knee_visit *visit)
     return visit->windows ? sum / visit->windows : 0;
 }
 
-/* ---- Weather ----------------------------------------------------------------------------------------- */
+/* ---- Drift and spread -------------------------------------------------------------------------------- */
 
-/* What takes the drift out of a visit. */
+/* The factor that removes the drift from a visit. */
 static double cleared(const knee_visit *visit, knee_weather weather)
 {
     return exp(-weather.drift * (visit->when - weather.middle));
 }
 
-/* The deviations of visits from the mean of their size, in time and in the logarithm of the throughput. */
+/* Deviations of visits from the mean of their size, in time and in the logarithm of the throughput. */
 typedef struct moments {
     double times, speeds, both; /* sums of squares and products */
     uint32_t degrees;
@@ -82,7 +82,7 @@ static moments moments_of(const knee_point *points, uint32_t count, knee_weather
     return all;
 }
 
-/* The drift is the slope that all sizes have in common; one that could be chance is taken for none. */
+/* The drift is the common slope of all sizes. A slope that may be chance counts as 0. */
 knee_weather knee_weather_of(const knee_point *points, uint32_t count)
 {
     knee_weather weather = {0};
@@ -123,7 +123,7 @@ static series series_of(const knee_point *point, knee_weather weather)
     return self;
 }
 
-/* c(k): divided by the number of all windows, so that terms of which there are few count little. */
+/* c(k), divided by the number of all windows, so that terms with few pairs have little weight. */
 static double covariance(const series *self, uint32_t apart)
 {
     double sum = 0;
@@ -156,11 +156,11 @@ knee_interval knee_throughput(const knee_point *point, knee_weather weather)
     if (all.windows == 1) return (knee_interval){mean, 0, 2 * mean};
     for (uint32_t v = 0; v < point->count; v++) seconds += point->visits[v].seconds;
     double c0 = covariance(&all, 0), variance = long_variance(&all);
-    double worth = c0 > 0 ? all.windows * c0 / variance : all.windows; /* in independent windows */
+    double worth = c0 > 0 ? all.windows * c0 / variance : all.windows; /* equivalent number of independent windows */
     double independent = fmin(fmax(worth, 1.5), all.windows);
-    /* The mean itself was made from the windows: one of them is used up. */
+    /* The mean was computed from the windows, which costs one degree of freedom. */
     double half = knee_student(independent - 1) * sqrt(variance / all.windows * independent / (independent - 1));
-    /* Operations are whole: a visit may miss one at its end. */
+    /* Operations are counted whole: a visit may miss one at its end. */
     if (seconds > 0) half = fmax(half, sqrt(point->count) / seconds);
     if (point->count < KNEE_PAIRED_LEAST)
         half = hypot(half, knee_student(30) * weather.spread * mean / sqrt(point->count));
@@ -176,8 +176,8 @@ static const knee_visit *visit_of_round(const knee_point *point, uint32_t round)
     return NULL;
 }
 
-/* Half the width of the share by the rounds that both were visited in; negative if these are too few. A round's own speed is in
- * both numbers and falls out of their difference. */
+/* Half the width of the share, from the rounds in which both sizes were visited; negative if there are too few. The
+ * speed of a round affects both numbers and cancels out. */
 static double paired_half(const knee_point *of, const knee_point *in, double share, knee_weather weather)
 {
     double sum = 0, squares = 0, below = 0;
@@ -223,8 +223,8 @@ static bool keeps(const knee_point *point, knee_rule rule)
     return rule.goal <= 0 || point->latency <= rule.goal;
 }
 
-/* The largest mean of those that are known well; of the others the low end must be larger than that. Not: only if none is known
- * well. A size below the knee may be the first with enough visits, and is not the best for that. */
+/* The size with the largest throughput. A size with enough visits counts with its mean, any other with the low end of
+ * its interval. A size below the knee may be the first to have enough visits, and is not the best for that reason. */
 static int largest(const knee_point *points, uint32_t count, knee_rule rule, knee_weather weather)
 {
     int found = -1;
@@ -233,7 +233,7 @@ static int largest(const knee_point *points, uint32_t count, knee_rule rule, kne
         if (!is_eligible(&points[i]) || !keeps(&points[i], rule)) continue;
         knee_interval one = knee_throughput(&points[i], weather);
         bool is_known = points[i].count >= KNEE_PAIRED_LEAST;
-        /* low may be 0, where next to nothing is known */
+        /* low may be 0 when almost nothing is known */
         double value = is_known ? one.mean : one.low + one.mean / 1e6;
         if (found >= 0 && value <= most) continue;
         found = (int)i, most = value;
@@ -241,7 +241,8 @@ static int largest(const knee_point *points, uint32_t count, knee_rule rule, kne
     return found;
 }
 
-/* Of the larger ones that may be better than the chosen one by more than the margin, the one that is known least. */
+/* Among the larger sizes that may beat the chosen one by more than the margin, return the one with the fewest
+ * visits. */
 static int rival(const knee_point *points, uint32_t count, knee_rule rule, knee_weather weather,
                  const knee_answer *answer)
 {

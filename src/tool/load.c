@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The coordinator of a load: sets the times, starts the clients, looks at them now and then, ends them, and adds up.
+ * The coordinator of a load: sets the times, starts the clients, monitors and ends them, and sums up.
  *
  *     start ---- warm-up ---- from ---- measured ---- until
  *
- * It is awake at `from` and `until`, to note what this process has used of the processor by then. When the time is over
- * everybody who waits is told; an operation that is under way is awaited, for three seconds: then the pools are closed, so that
- * their driver interrupts what hangs.
+ * It wakes at `from` and `until` to read the processor time that this process has used. At the end all waiting clients
+ * are woken, and running operations get 3 s to finish. Then the pools are closed, so that their driver interrupts
+ * operations that hang.
  */
 #include "tool/load.h"
 
@@ -19,7 +19,8 @@
 #include "tool/load_internal.h"
 
 #define TICK (100 * INT64_C(1000000))
-#define LEAD (5 * INT64_C(1000000)) /* from the first thread's start to the first operation: that all begin at once */
+/* from the start of the first thread to the first operation, so that all clients begin together */
+#define LEAD (5 * INT64_C(1000000))
 #define GRACE (3 * SECOND_NS)
 
 /* ---- Before ---------------------------------------------------------------------------------------------- */
@@ -37,14 +38,15 @@ static cen_status prepare(load_course *self, const load_plan *plan, cen_error *e
     uint32_t most = plan->futures ? LOAD_FUTURES_MOST : LOAD_THREADS_MOST;
     if (!plan->target || !plan->pool) return invalid(error, "A load needs a target and a pool.");
     if (plan->clients < 1 || plan->clients > most)
-        return invalid(error, plan->futures ? "Clients that are futures are 1 to 100,000."
-                                            : "Clients that are threads are 1 to 1,024.");
+        return invalid(error, plan->futures ? "The number of clients must be 1 to 100,000 (futures)."
+                                            : "The number of clients must be 1 to 1,024 (threads).");
     if (plan->duration_ns <= 0 || plan->warm_up_ns < 0 || plan->rate < 0 || plan->think_ns < 0 || plan->hold_ns < 0)
-        return invalid(error, "Times and rates of a load are not negative, and it lasts for some time.");
+        return invalid(
+            error, "The duration of a load must be positive, and its other times and its rate must not be negative.");
     memset(self, 0, sizeof *self);
     self->plan = *plan;
     if (!plan->seed) self->plan.seed = (uint64_t)cen_clock();
-    self->patience_ns = plan->patience_ns ? plan->patience_ns : 30 * SECOND_NS;
+    self->timeout_ns = plan->timeout_ns ? plan->timeout_ns : 30 * SECOND_NS;
     self->window_ns = plan->window_ns ? plan->window_ns : TICK;
     int64_t least = plan->duration_ns / LOAD_WINDOWS_MOST + 1;
     if (self->window_ns < least) self->window_ns = least;
@@ -74,7 +76,7 @@ static void nap_until(int64_t moment)
 }
 
 typedef struct watch {
-    int64_t time; /* when the last half second began, with so many operations */
+    int64_t time; /* the start of the last half second, and the count of operations then */
     uint64_t operations;
     double per_second;
 } watch;
@@ -102,7 +104,7 @@ static bool is_stopped(const load_course *self)
     return self->plan.stop && atomic_load(self->plan.stop);
 }
 
-/* Until the time is over. Answers whether that was early; *processor is what was used in the measured time. */
+/* Wait for the end of the load. Returns true if it came early; *processor: the processor time used while measuring. */
 static bool attend(load_course *self, const load_way *way, void *own, double *processor)
 {
     double before = processor_seconds();
@@ -126,7 +128,7 @@ static bool attend(load_course *self, const load_way *way, void *own, double *pr
     return stopped;
 }
 
-/* Ends the clients. */
+/* End the clients. */
 static void wind_up(load_course *self, const load_way *way, void *own)
 {
     int64_t last = cen_clock() + GRACE;
@@ -209,8 +211,7 @@ cen_status load_run(const load_plan *plan, load_result *out, cen_error *error)
     tally *all = tally_new(&self);
     uint64_t *each = calloc(plan->clients, sizeof *each);
     if (!all || !each) {
-        if (error)
-            *error = (cen_error){.status = CEN_NO_MEMORY, .text = "There is no memory for the counts of a load."};
+        if (error) *error = (cen_error){.status = CEN_NO_MEMORY, .text = "Out of memory for the counts of the load."};
         status = CEN_NO_MEMORY;
     } else {
         status = way->start(&self, &own, error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the operations of a load are: drawn, for each client from a beginning of its own, so that a seed gives the same again. */
+/* The random choice of a load's operations. Each client has its own sequence, so that a seed gives the same load
+ * again. */
 #include "tool/load_internal.h"
 
 static uint64_t next_random(uint64_t *state)
@@ -10,7 +11,7 @@ static uint64_t next_random(uint64_t *state)
     return x ^ x >> 31;
 }
 
-/* Clients must not draw the same numbers one after the other, as neighbouring states would. */
+/* Mix the state, because the sequences of neighbouring states would be similar. */
 uint64_t load_seed(const load_course *self, uint32_t client)
 {
     uint64_t state = self->plan.seed ^ (client + 1) * UINT64_C(0xd1b54a32d192ed03);

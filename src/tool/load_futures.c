@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients as futures: all of them on one thread, the loop, which asks the pool and is told by its inbox; operations, since the
- * clients of databases block, are tasks of a crew that has as many workers as the pool has objects.
+ * Clients as futures. All of them run on one thread, the loop, which takes from the pool asynchronously and gets
+ * completions from its inbox. Operations are tasks of a crew with as many workers as the pool has objects, because the
+ * client libraries of databases block.
  *
- * A client's life, each step on the loop but for the operation itself:
+ * A client's states; each step runs on the loop, except the operation itself:
  *     RESTING  a timer runs: the next operation is not due, or the client thinks
  *     ASKING   cen_pool_take_async
  *     WORKING  a task of the crew has the object
- *     HOLDING  a timer runs: the object is held for longer than its operation
+ *     HOLDING  a timer runs: the object is held longer than its operation
  *     ENDED    the time is over
- * A step never calls the next one itself: what is asked or started here is told through the inbox. `state` is the loop's alone; a
+ * A step never calls the next one directly: every completion comes through the inbox. Only the loop touches `state`. A
  * task writes turn.status and error, and the loop reads them after its future is done.
  *
- * When the time is over the loop gives up timers and asks by itself (sweep), once: those that are too late to be given up
- * come in as ever.
+ * At the end the loop cancels timers and takes itself, once (sweep). Those that cannot be cancelled any longer complete
+ * normally.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ typedef enum state { RESTING = 1, ASKING, WORKING, HOLDING, ENDED } state;
 struct loop;
 
 typedef struct client {
-    cen_task task; /* first: a task is its client */
+    cen_task task; /* first member: a task is its client */
     struct loop *loop;
     state state;
     cen_take_op take;
@@ -120,7 +121,7 @@ static void on_taken(cen_take_op *take)
     self->task.name = "operation";
     self->task.future.user = self;
     cen_future_then(&self->task.future, on_operated, cen_inbox_executor(self->loop->inbox));
-    /* Once it is submitted, the task writes turn->status, maybe before this returns. */
+    /* From here on the task writes turn->status, perhaps before the submit returns. */
     cen_status status = cen_crew_submit(self->loop->crew, &self->task, &self->error);
     if (status == CEN_OK) return;
     turn->status = status;
@@ -143,10 +144,10 @@ static void ask(client *self)
     self->take.future.error = &self->error;
     cen_pool *pool = load_pool_for(load, &turn->turn);
     turn->status = cen_pool_take_async(pool, cen_at(load_deadline(load, turn->began)), &self->take);
-    if (turn->status != CEN_OK) retire(self); /* no use in asking again: the pool is closed or this is a fork */
+    if (turn->status != CEN_OK) retire(self); /* retrying is useless: the pool is closed, or this is a forked child */
 }
 
-/* ---- Between two ----------------------------------------------------------------------------------------- */
+/* ---- Between two operations ------------------------------------------------------------------------------ */
 
 static void on_rested(cen_future *future)
 {
@@ -166,13 +167,13 @@ static void rest_until(client *self, int64_t moment, void (*then)(cen_future *fu
     cen_timer_init(&self->timer);
     self->timer.future.user = self;
     cen_future_then(&self->timer.future, then, cen_inbox_executor(self->loop->inbox));
-    if (cen_timer_start(&self->timer, NULL, cen_at(moment)) == CEN_OK) return;
-    /* Nobody keeps time: it ends here, and what it holds goes back. */
+    if (cen_timer_start(&self->timer, NULL, cen_at(moment), NULL) == CEN_OK) return;
+    /* The timer could not be set: the client ends here, and gives its object back. */
     if (self->state == HOLDING) cen_pool_give(&self->take.lease);
     retire(self);
 }
 
-/* The next operation: now, when it is due, or after a pause. */
+/* Start the next operation: now, when it is due, or after a pause. */
 static void begin(client *self)
 {
     load_course *load = self->loop->load;
@@ -197,7 +198,7 @@ static void begin(client *self)
 
 /* ---- The loop -------------------------------------------------------------------------------------------- */
 
-/* The time is over: what is only waited for is given up. */
+/* The time is over: cancel whatever only waits. */
 static void sweep(loop *self)
 {
     int64_t until = load_until(self->load);
@@ -227,12 +228,12 @@ static void *run_loop(void *argument)
         if (!self->swept && cen_clock() >= load_until(self->load)) sweep(self);
         cen_inbox_wait(self->inbox, cen_in_ms(10));
     }
-    /* The whole crowd is one runner. */
+    /* All clients together count as one. */
     atomic_fetch_sub(&self->load->running, 1);
     return NULL;
 }
 
-/* ---- Its life -------------------------------------------------------------------------------------------- */
+/* ---- Start and end --------------------------------------------------------------------------------------- */
 
 static void free_loop(loop *self)
 {
@@ -254,7 +255,7 @@ static cen_status new_loop(load_course *load, loop **out, cen_error *error)
     cen_status status = CEN_NO_MEMORY;
     loop *self = calloc(1, sizeof *self);
     *out = self;
-    if (error) *error = (cen_error){.status = CEN_NO_MEMORY, .text = "There is no memory for so many clients."};
+    if (error) *error = (cen_error){.status = CEN_NO_MEMORY, .text = "Out of memory for the clients."};
     if (!self) return CEN_NO_MEMORY;
     self->load = load;
     self->count = self->living = load->plan.clients;
@@ -281,7 +282,8 @@ static cen_status start(load_course *load, void **own, cen_error *error)
     if (!code) return CEN_OK;
     if (error) {
         *error = (cen_error){.status = CEN_SYSTEM, .code = code};
-        snprintf(error->text, sizeof error->text, "The loop's thread could not be started: %s.", strerrordesc_np(code));
+        snprintf(error->text, sizeof error->text, "The event loop thread could not be started: %s.",
+                 strerrordesc_np(code));
     }
     free_loop(self);
     return CEN_SYSTEM;
@@ -294,7 +296,7 @@ static void look(void *own, uint64_t *operations, uint64_t *failed)
     *failed = atomic_load(&self->counts->shown_failed);
 }
 
-/* The loop looks at the clock by itself. */
+/* The loop checks the clock itself. */
 static void hurry(void *own)
 {
     (void)own;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of a load share: its times, the tallies that its clients keep, and its two ways of having clients.
+ * The shared declarations of a load: its times, its clients' tallies, and the two kinds of clients.
  *
- * Who may touch what
- *   course     fixed before the clients start, but `until` (the coordinator, when it is ended early: stored once more, read by
- *              all), `next` (clients, atomically) and `running` (a client counts itself out, last of all)
- *   tally      one thread's, until that has ended; `shown` and `shown_failed` are for the coordinator to look at meanwhile
- * None of these atomics orders anything but itself: what a client wrote is read after pthread_join.
+ * Access
+ *  course     constant once the clients run, except `until` (stored once more by the coordinator on an early end, read
+ *             by all), `next` (clients, atomically) and `running` (a client counts itself out as its last action)
+ *  tally      only its thread, until that has ended; the coordinator reads `shown` and `shown_failed` meanwhile
+ * These atomics order nothing else: what a client wrote is read after pthread_join.
  */
 #ifndef CENOTE_TOOL_LOAD_INTERNAL_H
 #define CENOTE_TOOL_LOAD_INTERNAL_H
@@ -17,7 +17,7 @@
 typedef struct load_turn {
     target_turn turn;
     int64_t due, began, got, end; /* got: 0 if the take failed */
-    cen_status status;            /* of the take, or of the operation */
+    cen_status status;            /* of the take or of the operation */
 } load_turn;
 
 typedef struct tally {
@@ -32,12 +32,12 @@ typedef struct tally {
 
 typedef struct load_course {
     load_plan plan;
-    int64_t start, from, planned; /* begin of the warm-up, of the measured time, and its end as planned */
-    int64_t window_ns, patience_ns;
+    int64_t start, from, planned; /* the start of the warm-up, of the measured time, and its planned end */
+    int64_t window_ns, timeout_ns;
     uint32_t windows;
     double interval; /* nanoseconds from one due operation to the next; 0: closed loop */
     atomic_int_fast64_t until;
-    atomic_uint_fast64_t next;    /* operations that were handed out; open loop */
+    atomic_uint_fast64_t next;    /* operations handed out; open loop */
     atomic_uint_fast32_t running; /* clients that have not ended */
 } load_course;
 
@@ -46,20 +46,20 @@ static inline int64_t load_until(load_course *self)
     return atomic_load(&self->until);
 }
 
-/* When the operation of that number is due. */
+/* Return when operation `number` is due. */
 static inline int64_t load_due(const load_course *self, uint64_t number)
 {
     return self->start + (int64_t)((double)number * self->interval);
 }
 
-/* The moment until which a take that begins now may wait: its patience, or the end if that comes first. */
+/* Return how long a take that begins now may wait: its timeout, or the end if that comes first. */
 static inline int64_t load_deadline(load_course *self, int64_t began)
 {
     int64_t until = load_until(self);
-    return began + self->patience_ns < until ? began + self->patience_ns : until;
+    return began + self->timeout_ns < until ? began + self->timeout_ns : until;
 }
 
-/* Where a client's draws begin; and what its next operation does. */
+/* The start of a client's random sequence; its next operation; the pool for that operation. */
 uint64_t load_seed(const load_course *self, uint32_t client);
 target_turn load_draw(const load_course *self, uint64_t *state);
 cen_pool *load_pool_for(const load_course *self, const target_turn *turn);
@@ -68,25 +68,25 @@ cen_pool *load_pool_for(const load_course *self, const target_turn *turn);
 
 tally *tally_new(const load_course *load); /* NULL: no memory */
 void tally_free(tally *self);
-/* Counts an operation that has ended, however; true if it succeeded within the measured time. */
+/* Count an operation that has ended in any way. Returns true if it succeeded within the measured time. */
 bool tally_add(tally *self, load_course *load, const load_turn *turn, const cen_error *error);
-/* Counts one that was due by the end and never begun. */
+/* Count an operation that was due before the end and never begun. */
 void tally_add_never_begun(tally *self, int64_t due, int64_t until);
-/* Of an open loop: counts all that were due by the end, from that number on, as never begun. As quick for a billion as for ten: a
- * rate that is far too high must not make the report wait. */
+/* Open loop: count as never begun all operations from `number` on that were due before the end. The cost does not
+ * depend on their number, so that a rate far too high does not delay the report. */
 void tally_add_rest(tally *self, load_course *load, uint64_t number);
 void tally_merge(tally *self, const tally *other, uint32_t windows);
 
-/* ---- Two ways of having clients -------------------------------------------------------------------------- */
+/* ---- The two kinds of clients ---------------------------------------------------------------------------- */
 
 typedef struct load_way {
-    /* Starts all clients, or none. *own is what the others are given. */
+    /* Start all clients, or none. *own is passed to the other functions. */
     cen_status (*start)(load_course *load, void **own, cen_error *error);
-    /* Looks at the counts so far. */
+    /* Read the counts so far. */
     void (*look)(void *own, uint64_t *operations, uint64_t *failed);
-    /* The time is over: lets those who wait go on. Called again and again until nobody is running. */
+    /* The time is over: wake waiting clients. Called repeatedly until none is running. */
     void (*hurry)(void *own);
-    /* Awaits them, adds up what they did, how many each, and frees all. */
+    /* Wait for the clients, merge their tallies, store each one's count, and free everything. */
     void (*end)(void *own, tally *all, uint64_t *each);
 } load_way;
 

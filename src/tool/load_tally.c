@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What became of operations, as numbers. load.h says what counts; here it is done: times are cut to the measured time, and an
- * operation that was under way at its end is unfinished, whatever became of it later.
+ * The counts of operations, by the rules in load.h. Times are cut to the measured time. An operation that was running
+ * at its end is unfinished, whatever its later result.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ void tally_free(tally *self)
     free(self);
 }
 
-/* How much of the time from `began` to `ended` is within the measured time. */
+/* Return the part of the time from `began` to `ended` that lies within the measured time. */
 static int64_t within(const load_course *load, int64_t until, int64_t began, int64_t ended)
 {
     if (began < load->from) began = load->from;
@@ -73,7 +73,7 @@ void tally_add_never_begun(tally *self, int64_t due, int64_t until)
     self->never_begun++;
 }
 
-/* The first number above `below` that is due at `moment` or later. */
+/* Return the first number above `below` that is due at `moment` or later. */
 static uint64_t first_due(const load_course *load, uint64_t below, int64_t moment)
 {
     uint64_t low = below, high = below + 1;
@@ -89,7 +89,8 @@ static uint64_t first_due(const load_course *load, uint64_t below, int64_t momen
     return high;
 }
 
-/* Numbers from `number` to before `end`, all of which count in the bucket of the first: times fall evenly from one to the next. */
+/* Add the numbers from `number` up to `end`, which all fall into the bucket of the first. Their times decrease
+ * evenly. */
 static void add_row(tally *self, load_course *load, uint64_t number, uint64_t end)
 {
     int64_t until = load_until(load);
@@ -118,7 +119,7 @@ void tally_add_rest(tally *self, load_course *load, uint64_t number)
 
 static void count_unfinished(tally *self, const load_turn *turn, int64_t until)
 {
-    if (turn->began >= until) { /* the end came first */
+    if (turn->began >= until) { /* the end came before the take */
         if (turn->due < until) tally_add_never_begun(self, turn->due, until);
         return;
     }

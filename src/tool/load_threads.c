@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients as threads, one each, as a server with a thread per request has them.
+ * Clients as threads, one each, like a server with one thread per request.
  *
- * A client sleeps for due and think times in slices, so that it notices an early end. One that waits in a take is told by
- * cen_pool_interrupt, again and again, since it may have been about to wait when it was told first.
+ * A client sleeps for due and think times in slices, so that it notices an early end. A client that waits in a take is
+ * woken by cen_pool_interrupt. This is repeated, because the client may not have begun to wait yet.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct client {
     pthread_t thread;
     tally *counts;
     uint64_t random, operations;
-    atomic_uint_fast64_t holder; /* its number among those who wait; 0: it has not begun, or has ended */
+    atomic_uint_fast64_t holder; /* its holder number, for the interrupt; 0: not begun, or ended */
     cen_error error;
 } client;
 
@@ -34,7 +34,7 @@ typedef struct crowd {
 
 /* ---- One client ------------------------------------------------------------------------------------------ */
 
-/* Sleeps until that moment, or until the load has ended. */
+/* Sleep until `moment`, or until the load has ended. */
 static void sleep_until(load_course *load, int64_t moment)
 {
     for (;;) {
@@ -73,7 +73,7 @@ static void operate(client *self, load_turn *turn)
     self->operations += tally_add(self->counts, load, turn, &self->error);
 }
 
-/* The next operation of an open loop, when it is due. False: there is none before the end. */
+/* Wait for the next due operation of an open loop. Returns false if none is due before the end. */
 static bool await_due(client *self, load_turn *turn)
 {
     load_course *load = self->load;
@@ -91,7 +91,7 @@ static void *live(void *argument)
     client *self = argument;
     load_course *load = self->load;
     atomic_store(&self->holder, cen_holder_number());
-    prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0); /* due times are kept to the microsecond, as far as the system goes */
+    prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0); /* due times are kept to the microsecond, as far as the system allows */
     sleep_until(load, load->start);
     while (cen_clock() < load_until(load)) {
         load_turn turn = {0};
@@ -106,7 +106,7 @@ static void *live(void *argument)
     return NULL;
 }
 
-/* ---- All of them ----------------------------------------------------------------------------------------- */
+/* ---- All clients ----------------------------------------------------------------------------------------- */
 
 static void free_crowd(crowd *self)
 {
@@ -148,7 +148,7 @@ static cen_status start(load_course *load, void **own, cen_error *error)
     crowd *self = new_crowd(load);
     *own = self;
     if (!self) {
-        if (error) *error = (cen_error){.status = CEN_NO_MEMORY, .text = "There is no memory for so many clients."};
+        if (error) *error = (cen_error){.status = CEN_NO_MEMORY, .text = "Out of memory for the clients."};
         return CEN_NO_MEMORY;
     }
     pthread_attr_init(&attributes);
@@ -164,8 +164,8 @@ static cen_status start(load_course *load, void **own, cen_error *error)
     for (uint32_t i = 0; i < started; i++) pthread_join(self->clients[i].thread, NULL);
     if (error) {
         *error = (cen_error){.status = CEN_SYSTEM, .code = code};
-        snprintf(error->text, sizeof error->text, "Of %u threads only %u could be started: %s.", self->count, started,
-                 strerrordesc_np(code));
+        snprintf(error->text, sizeof error->text, "Of %u client threads, only %u could be started: %s.", self->count,
+                 started, strerrordesc_np(code));
     }
     free_crowd(self);
     return CEN_SYSTEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cenote: drive a real resource through a pool, find the right size of it, watch a running process. */
+/* cenote: load-test a real resource through a pool, find the pool's right size, inspect running processes. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "tool/nearest.h"
 #include "tool/stop.h"
 
-/* If one of the three is closed, a socket of ours would be taken for it. What is put there cannot be written: a report that has
- * nowhere to go is a failure, as on a full disk. */
+/* If one of the three descriptors is closed, a socket would get its number and be taken for it. They are filled with a
+ * descriptor that cannot be written, so that a report without an output is a failure, as on a full disk. */
 static void fill_standard_descriptors(void)
 {
     int fd;
@@ -25,7 +25,7 @@ static int run_command_of(const command *self, int count, char **words)
 {
     char why[400];
     void *settings = calloc(1, self->settings_size ? self->settings_size : 1);
-    if (!settings) return command_fail(self, EXIT_SYSTEM, "There is no memory.");
+    if (!settings) return command_fail(self, EXIT_SYSTEM, "Out of memory.");
     if (self->usual) memcpy(settings, self->usual, self->settings_size);
     int status = EXIT_DONE;
     switch (options_read(self, settings, &count, words, why, sizeof why)) {
@@ -47,11 +47,11 @@ static int unknown(const char *name)
     nearest near = nearest_to(name, strlen(name));
     for (const command *const *at = commands; *at; at++) nearest_try(&near, (*at)->name);
     nearest_try(&near, "help");
-    return command_fail(NULL, EXIT_USAGE, "There is no command \"%.60s\"%s", name,
-                        nearest_question(&near, "", "\"cenote --help\" lists them.", question));
+    return command_fail(NULL, EXIT_USAGE, "Unknown command \"%.60s\"%s", name,
+                        nearest_question(&near, "", "\"cenote --help\" lists all commands.", question));
 }
 
-/* What is said without a command, or of one: help, the version, words for the shell. */
+/* Handle calls without a command: help, the version, words for the shell. */
 static int talk(int count, char **words)
 {
     const char *first = count > 0 ? words[0] : "";
@@ -75,6 +75,6 @@ int main(int count, char **words)
     const command *named = command_of(words[1]);
     if (named) return command_flush(NULL, run_command_of(named, count - 2, words + 2));
     if (words[1][0] == '-')
-        return command_fail(NULL, EXIT_USAGE, "There is no option %.60s; a command comes first.", words[1]);
+        return command_fail(NULL, EXIT_USAGE, "Unknown option %.60s; the command must come first.", words[1]);
     return unknown(words[1]);
 }

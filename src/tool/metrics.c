@@ -14,19 +14,19 @@ typedef struct settings {
     int64_t format;
 } settings;
 
-/* What is asked for, in the order of the option's choices. */
+/* Accept headers, in the order of the option's choices. */
 static const char *const accepted[] = {"text/plain; version=0.0.4", "application/openmetrics-text; version=1.0.0"};
 
 static const option_row rows[] = {
     {"filter", 'f', OPTION_TEXT, "TEXT", offsetof(settings, filter), 0, 0, NULL,
-     "only metrics with the text in their name or labels"},
+     "print only metrics with this text in their name or labels"},
     {"format", 0, OPTION_CHOICE, "FORMAT", offsetof(settings, format), 0, 0, "prometheus openmetrics",
-     "of the text: that of Prometheus (0.0.4) or OpenMetrics 1.0 (prometheus)"},
+     "text format: Prometheus 0.0.4 or OpenMetrics 1.0 (prometheus)"},
     WATCHING_ROWS(settings, client),
     {0},
 };
 
-/* ---- A part of it ---------------------------------------------------------------------------- */
+/* ---- Filter ---------------------------------------------------------------------------------- */
 
 enum { HEADS = 8 };
 
@@ -35,8 +35,8 @@ typedef struct family {
     const char *filter;
     const char *heads[HEADS];
     unsigned count;
-    bool matches; /* all of its samples do */
-    bool metric;  /* its heads */
+    bool matches; /* all of its samples match */
+    bool metric;  /* its heads are printed */
 } family;
 
 static bool has(const char *line, size_t length, const char *text)
@@ -50,7 +50,7 @@ static void print_heads(family *f)
     f->count = 0;
 }
 
-/* "# TYPE name counter": the name. */
+/* Read the name from "# TYPE name counter". */
 static void read_head(family *f, const char *line)
 {
     const char *name = strchr(line + 2, ' ');
@@ -76,14 +76,14 @@ static void print_matching(const char *text, const char *filter)
     family f = {.filter = filter};
     for (const char *line = text; *line;) {
         size_t length = strcspn(line, "\n");
-        if (strncmp(line, "# EOF", 5) == 0) printf("# EOF\n"); /* without it the text counts as cut */
+        if (strncmp(line, "# EOF", 5) == 0) printf("# EOF\n"); /* without it the text would count as truncated */
         else if (*line == '#') read_head(&f, line);
         else if (length) read_sample(&f, line, length);
         line += length + (line[length] == '\n');
     }
 }
 
-/* A comment is allowed in the older text only: OpenMetrics knows no other lines that begin with # than its own. */
+/* Comments are allowed in the older format only. OpenMetrics allows no lines that begin with # other than its own. */
 static void print_type(const char *type)
 {
     char clean[100];
@@ -105,7 +105,7 @@ static int run(const command *self, void *given, int count, char **arguments)
     s->client.stop = stop_flag();
     if (client_open(count ? arguments[0] : NULL, &s->client, &peer, &error) != CEN_OK)
         return watching_fail(self, &error);
-    /* Many a server has metrics; only of ours is it said what they mean. */
+    /* Many servers have metrics. This command explains only cenote's, so it checks the server. */
     cen_status status = client_greet(peer, &process, &error);
     if (status == CEN_OK) {
         json_decref(process);
@@ -127,16 +127,16 @@ static const settings usual;
 
 const command metrics_command = {
     .name = "metrics",
-    .summary = "scrapes a running process once",
+    .summary = "scrapes the metrics of a running process once",
     .arguments = "[ADDRESS|PID]",
-    .teaching = "Prints the metrics of a process that has inspect on, as Prometheus reads them: in its text format\n"
-                "0.0.4, whose first line is a comment with the content type, or with --format openmetrics in\n"
-                "OpenMetrics 1.0, which allows no such comment. Both end with # EOF. docs/inspect.md says what\n"
-                "each metric means.\n"
+    .teaching = "Prints the metrics of a process that has inspection enabled, in the Prometheus text format 0.0.4, or\n"
+                "with --format openmetrics in OpenMetrics 1.0. The first line of the Prometheus format is a comment\n"
+                "with the content type; OpenMetrics allows no such comment. Both end with # EOF. docs/inspect.md\n"
+                "describes each metric.\n"
                 "\n" WATCHING_TEACHING "\n"
-                "  cenote metrics                             of the only process that has inspect on\n"
+                "  cenote metrics                             the only process with inspection enabled\n"
                 "  cenote metrics 4711 | promtool check metrics\n"
-                "  cenote metrics --filter wait_time          only what has it in its name or labels\n",
+                "  cenote metrics --filter wait_time          only metrics with that text in their name or labels\n",
     .rows = rows,
     .settings_size = sizeof usual,
     .usual = &usual,

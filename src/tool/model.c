@@ -13,9 +13,9 @@ const char *model_holder_words(const model_holder *h, const char *nobody, char *
     return text;
 }
 
-/* ---- Values that may be missing --------------------------------------------------------- */
+/* ---- Optional values -------------------------------------------------------------------- */
 
-/* So large at most that the difference of two is still a number: they come from another process. */
+/* The limit of values from another process, so that differences do not overflow. */
 #define MOST (INT64_MAX / 2)
 
 int64_t model_number(json_t *object, const char *name)
@@ -39,7 +39,7 @@ bool model_truth(json_t *object, const char *name)
     return json_is_true(value) || json_integer_value(value) != 0;
 }
 
-/* Components come oldest first, and so by their numbers. */
+/* Components are sorted by age, and so by number. */
 json_t *model_component(json_t *components, uint64_t number)
 {
     json_t *array = json_object_get(components, "components");
@@ -57,7 +57,7 @@ json_t *model_component(json_t *components, uint64_t number)
 
 bool model_room(void **array, size_t count, size_t size)
 {
-    if (count & (count - 1)) return true; /* it is doubled at each power of two */
+    if (count & (count - 1)) return true; /* doubled at each power of two */
     void *more = realloc(*array, (count ? count * 2 : 1) * size);
     if (more) *array = more;
     return more != NULL;
@@ -65,7 +65,7 @@ bool model_room(void **array, size_t count, size_t size)
 
 /* ---- Histograms of an interval -------------------------------------------------------------- */
 
-/* How many a bucket had; both lists rise, so *at only moves on. */
+/* Return the earlier count of a bucket. Both lists ascend, so *at only moves forwards. */
 static int64_t count_before(json_t *buckets, size_t *at, int64_t highest)
 {
     for (; *at < json_array_size(buckets); ++*at) {
@@ -77,7 +77,8 @@ static int64_t count_before(json_t *buckets, size_t *at, int64_t highest)
     return 0;
 }
 
-/* The value that `rank` of them do not exceed. Of what took no time there are `instant`, each of the others stands for one_in. */
+/* Return the value that `rank` events do not exceed. `instant` events took no time; each of the others stands for
+ * one_in. */
 static int64_t percentile(json_t *before, json_t *after, double instant, double one_in, double rank)
 {
     size_t i, at = 0;
@@ -115,7 +116,7 @@ static model_spread spread_between(json_t *before, json_t *after, const char *na
     s.count = instant + timed * one_in;
     s.known = s.count > 0;
     if (!s.known) return s;
-    /* No bucket ends before the largest ever, so a value of the last one is no larger than that. */
+    /* No value exceeds the largest ever, so this bounds the last bucket. */
     int64_t most = model_number(new, "largest_ns");
     if (most <= 0) most = INT64_MAX;
     s.p50_ns = smaller(percentile(was, is, instant, one_in, s.count * 0.5), most);
@@ -152,7 +153,7 @@ static model_breaker breaker_of(json_t *metrics, json_t *description)
     return code == 1 ? BREAKER_OPEN : code == 2 ? BREAKER_HALF_OPEN : BREAKER_CLOSED;
 }
 
-/* A word that is not known is of a later version. */
+/* An unknown word comes from a later version. */
 static cen_cause cause_of(json_t *description)
 {
     static const char *const words[] = {
@@ -166,7 +167,7 @@ static cen_cause cause_of(json_t *description)
     return CEN_CAUSE_NONE;
 }
 
-/* "closed" may also be the count of objects that were. */
+/* "closed" may also be the number of closed objects. */
 static bool is_closed(json_t *component, json_t *metrics)
 {
     size_t i;
@@ -218,7 +219,7 @@ static void read_pool(model_pool *p, json_t *old, json_t *component, int64_t int
         .component = component,
         .description = description,
     };
-    /* A process that does not count them has them in the histograms. */
+    /* A process without this counter has the number in its histogram. */
     if (p->takes < 0 && interval_ns > 0 && p->wait.known && !p->wait.is_old)
         p->takes = p->wait.count * 1e9 / (double)interval_ns;
 }
@@ -237,7 +238,7 @@ static bool read_pools(model *m, json_t *before)
     return true;
 }
 
-/* ---- Who holds, and who waits ---------------------------------------------------------------- */
+/* ---- Holders and waiters --------------------------------------------------------------------- */
 
 static bool read_holders(model *m, const model_pool *pool)
 {
@@ -298,7 +299,7 @@ static int compare_age(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* ---- All of it ---------------------------------------------------------------------------------- */
+/* ---- The whole model ---------------------------------------------------------------------------- */
 
 static bool fill(model *m, json_t *before)
 {
@@ -317,7 +318,7 @@ model *model_new(json_t *before, json_t *after)
     m->after = json_incref(after);
     m->now_ns = model_number(after, "now_ns");
     int64_t then = before ? model_number(before, "now_ns") : m->now_ns;
-    m->interval_ns = m->now_ns > then ? m->now_ns - then : 0; /* a clock that was set back: no rates this once */
+    m->interval_ns = m->now_ns > then ? m->now_ns - then : 0; /* the clock was set back: no rates in this interval */
     if (fill(m, m->interval_ns ? before : NULL)) return m;
     model_free(m);
     return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that is no pool, as rows of a tree: the component, and below it the lists of its description (workers, members,
- * children, lanes). No kind is known here but supervisors, whose children may be supervisors
- * in turn: they are drawn below the child that they are, and once.
+ * Everything except pools, as rows of a tree: the component, and below it the lists of its description (workers,
+ * members, children, lanes). The only kind known here is the supervisor. Its children may be supervisors themselves,
+ * which are drawn once, below their row as a child.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@ enum { DEPTH_MOST = 24 };
 typedef struct grove {
     model *m;
     json_t *before;
-    model_node **nodes; /* where rows go now */
+    model_node **nodes; /* where rows are added */
     size_t *count;
-    json_t *drawn; /* numbers of supervisors that are there already */
+    json_t *drawn; /* numbers of supervisors that are drawn already */
 } grove;
 
 /* ---- "queued 12, running 4, finished 530/s" --------------------------------------------------- */
@@ -65,7 +65,8 @@ static bool is_counter(json_t *component, const char *name)
     return false;
 }
 
-/* Gauges that are not 0, and counters that move, as rates; without an earlier answer their values. */
+/* Show gauges that are not 0, and counters that move, as rates. Without an earlier response show the counters'
+ * values. */
 static void show_metrics(const grove *g, json_t *component, char *text, size_t room)
 {
     const char *name;
@@ -90,7 +91,7 @@ static void show_metrics(const grove *g, json_t *component, char *text, size_t r
     }
 }
 
-/* The numbers and truths of an item, but those that its title has. */
+/* Show the numbers and booleans of an item, except those in its title. */
 static void show_item(json_t *item, char *text, size_t room)
 {
     const char *name;
@@ -131,7 +132,7 @@ static const char *state_of_component(json_t *component)
 
 static bool add_component(grove *g, json_t *component, unsigned depth);
 
-/* "workers" -> "worker 3" for what has a number and no name. */
+/* Make the title "worker 3" from the list "workers" for an item with a number and no name. */
 static void give_title(model_node *node, const char *list, json_t *item)
 {
     const char *key = json_object_get(item, "number") ? "number" : json_object_get(item, "index") ? "index" : NULL;
@@ -158,7 +159,7 @@ static bool add_item(grove *g, json_t *component, const char *list, json_t *item
     return !below || add_component(g, below, depth + 1);
 }
 
-/* Each component of the tree once, whatever the answer says of who is below whom. */
+/* Draw each component once, even if the response nests components in a cycle. */
 static bool is_drawn(grove *g, json_t *component)
 {
     char key[32];
@@ -194,7 +195,7 @@ static bool add_component(grove *g, json_t *component, unsigned depth)
 
 /* ---- Which component goes where ----------------------------------------------------------------------- */
 
-/* Whether a child of another supervisor is this one. */
+/* Return true if the component is a child of another supervisor. */
 static bool is_below(json_t *components, uint64_t number)
 {
     size_t i, j;
@@ -218,7 +219,8 @@ static place place_of(json_t *component)
     return strcmp(kind, "router") == 0 ? PLACE_ROUTERS : PLACE_WORKERS;
 }
 
-/* `roots`: only those that are below nobody; the others are drawn with them, or, if they are in a ring, afterwards. */
+/* Add all components of a place. `roots`: only those that are not children. The others are drawn below them or, if they
+ * form a cycle, afterwards. */
 static bool add_all(grove *g, place wanted, bool roots)
 {
     size_t i;

@@ -12,7 +12,7 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Letters that differ, with an exchange of neighbours as one. Three rows of the usual table: two above the one that is filled. */
+/* Edit distance in letters, with an exchange of neighbours as one step. Of the usual table only 3 rows are kept. */
 static unsigned distance_of(const char *one, size_t length, const char *other, size_t size)
 {
     unsigned rows[3][LETTERS_MOST + 1];
@@ -37,7 +37,7 @@ nearest nearest_to(const char *word, size_t length)
     return (nearest){.word = word, .length = length, .distance = allowed + 1};
 }
 
-/* The beginning of a word is as near as one wrong letter. */
+/* A prefix of a word is as near as one wrong letter. */
 void nearest_try(nearest *self, const char *candidate)
 {
     size_t size = strlen(candidate);

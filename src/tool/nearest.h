@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which of the words that there are somebody may have meant: the one with the fewest letters left out, added, replaced or
- * exchanged with their neighbour, if they are few.
+ * Suggestions for mistyped words: the candidate with the fewest letters left out, added, replaced or exchanged with
+ * their neighbour, if these are few.
  *
  *     nearest near = nearest_to("tpo", 3);
  *     nearest_try(&near, "run"), nearest_try(&near, "top");
@@ -15,16 +15,16 @@
 typedef struct nearest {
     const char *word;
     size_t length;
-    unsigned distance; /* of what was found; before that, one more than is allowed */
+    unsigned distance; /* of the best candidate; at first one more than allowed */
     const char *found; /* or NULL */
 } nearest;
 
 nearest nearest_to(const char *word, size_t length);
-/* Of two that are equally near the first stays. */
+/* Try a candidate. If two are equally near, the first one stays. */
 void nearest_try(nearest *self, const char *candidate);
 
-/* The end of a sentence: '. Did you mean "top"?', or, if nothing is near, "; " and what says which words there are. `sign` comes
- * before the word: "--" of an option. */
+/* Return the end of a sentence: '. Did you mean "top"?' or, if no candidate is near, "; " and `others`. `sign` precedes
+ * the word, such as "--" for an option. */
 enum { NEAREST_ROOM = 100 };
 const char *nearest_question(const nearest *self, const char *sign, const char *others, char out[NEAREST_ROOM]);
 

@@ -24,7 +24,7 @@ __attribute__((format(printf, 2, 3))) static bool wrong(const metric *self, cons
 
 /* ---- Values ---------------------------------------------------------------------------------------------- */
 
-/* Digits with at most one point among them. strtod would read what the locale says, and hexadecimal, and "nan". */
+/* Read digits with at most one point. strtod would depend on the locale and accept hexadecimal numbers and "nan". */
 static const char *digits(const char *at, double *out)
 {
     double value = 0, place = 1;
@@ -83,7 +83,7 @@ bool options_number(const char *text, double *out)
 
 static const struct sort {
     const unit *units;
-    const char *form; /* for the sentence: --clients: "x" is no NOUN, write ... */
+    const char *form; /* for the sentence about an invalid value */
     bool is_whole;
 } sorts[] = {
     [OPTION_COUNT] = {decimal, "a whole number, such as 20 or 20k", true},
@@ -93,7 +93,7 @@ static const struct sort {
     [OPTION_SIZE] = {binary, "a size, such as 4096 or 64KiB", true},
 };
 
-/* The limit in the words of its option. */
+/* Write a limit in the units of its option. */
 static void bound(char *out, size_t room, const option_row *row, double value)
 {
     if (row->kind != OPTION_DURATION) snprintf(out, room, "%.15g", value);
@@ -114,7 +114,7 @@ static bool set_number(const metric *self, const option_row *row, const char *va
     bound(least, sizeof least, row, row->least);
     bound(most, sizeof most, row, row->most);
     if ((row->least != 0 || row->most != 0) && (number < row->least || number > row->most))
-        return wrong(self, "--%s: %.60s is out of range, which is %s to %s.", row->name, value, least, most);
+        return wrong(self, "--%s: %.60s is out of range (%s to %s).", row->name, value, least, most);
     if (sort->is_whole) *(int64_t *)(void *)(self->settings + row->at) = (int64_t)llround(number);
     else *(double *)(void *)(self->settings + row->at) = number;
     return true;
@@ -132,7 +132,7 @@ static bool set_choice(const metric *self, const option_row *row, const char *va
         }
         at += length + strspn(at + length, " ");
     }
-    return wrong(self, "--%s: \"%.60s\" is none of: %s.", row->name, value, row->choices);
+    return wrong(self, "--%s: \"%.60s\" is not one of: %s.", row->name, value, row->choices);
 }
 
 static bool set(const metric *self, const option_row *row, const char *value)
@@ -146,7 +146,7 @@ static bool set(const metric *self, const option_row *row, const char *value)
     }
 }
 
-/* ---- All of them ----------------------------------------------------------------------------------------- */
+/* ---- All options ----------------------------------------------------------------------------------------- */
 
 static const option_row *by_name(const command *self, const char *name, size_t length)
 {
@@ -168,12 +168,12 @@ static int unknown(const metric *self, const char *name, size_t length)
     nearest near = nearest_to(name, length);
     nearest_try(&near, "help");
     for (const option_row *row = self->command->rows; row->name; row++) nearest_try(&near, row->name);
-    snprintf(all, sizeof all, "\"cenote %s --help\" lists them.", self->command->name);
-    return wrong(self, "There is no option --%.*s%s", (int)(length < 60 ? length : 60), name,
+    snprintf(all, sizeof all, "\"cenote %s --help\" lists all options.", self->command->name);
+    return wrong(self, "Unknown option --%.*s%s", (int)(length < 60 ? length : 60), name,
                  nearest_question(&near, "--", all, question));
 }
 
-/* --name, --name=VALUE, --name VALUE: reads one or two of the words. How many; 0: wrong. */
+/* Read --name, --name=VALUE or --name VALUE from one or two words. Returns how many; 0: invalid. */
 static int read_long(const metric *self, int left, char **words)
 {
     const char *name = words[0] + 2, *sign = strchr(name, '=');
@@ -187,13 +187,13 @@ static int read_long(const metric *self, int left, char **words)
     return set(self, row, words[1]) ? 2 : 0;
 }
 
-/* -n VALUE, -nVALUE, and flags together. */
+/* Read -n VALUE, -nVALUE, or several flags. */
 static int read_short(const metric *self, int left, char **words)
 {
     for (const char *at = words[0] + 1; *at; at++) {
         const option_row *row = by_letter(self->command, *at);
         if (!row)
-            return wrong(self, "There is no option -%c; \"cenote %s --help\" lists them.", *at, self->command->name);
+            return wrong(self, "Unknown option -%c; \"cenote %s --help\" lists all options.", *at, self->command->name);
         if (row->kind == OPTION_FLAG || row->kind == OPTION_MAYBE) {
             if (!set(self, row, "")) return 0;
             continue;
@@ -228,7 +228,7 @@ options_answer options_read(const command *self, void *settings, int *count, cha
     }
     *count = kept;
     if (kept > self->most && self->most == 0) wrong(&now, "\"%.60s\": %s takes no arguments.", words[0], self->name);
-    else if (kept > self->most) wrong(&now, "\"%.60s\" is one argument too many.", words[self->most]);
+    else if (kept > self->most) wrong(&now, "Unexpected argument \"%.60s\".", words[self->most]);
     else if (kept < self->least) wrong(&now, "An argument is missing: %s.", self->arguments);
     else return OPTIONS_READ;
     return OPTIONS_WRONG;

@@ -23,17 +23,17 @@ typedef struct settings {
 
 static const option_row rows[] = {
     {"no-open", 0, OPTION_FLAG, NULL, offsetof(settings, no_open), 0, 0, NULL,
-     "print the page's address, and open no browser"},
+     "print the address of the page and open no browser"},
     {"port", 0, OPTION_COUNT, "N", offsetof(settings, port), 0, 65535, NULL,
-     "the port of the page on this machine; 0: a free one (0)"},
+     "local port of the page; 0 picks a free port (0)"},
     WATCHING_ROWS(settings, client),
     {0},
 };
 
 /* ---- The browser --------------------------------------------------------------------------------- */
 
-/* Everybody may read the arguments of a program, and the address has the token in it. So the browser is given a file that only
- * this user reads, and that leads there. */
+/* Write a file that redirects to the page. All users can read the arguments of a program, and the address contains the
+ * token. So the browser is started with this file, which only this user can read. */
 static bool write_way(const char *url, char *path, size_t room)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR"), *temporary = getenv("TMPDIR");
@@ -49,13 +49,17 @@ static bool write_way(const char *url, char *path, size_t room)
         return false;
     }
     fprintf(out,
-            "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
-            "<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n<title>cenote</title>\n<a href=\"%s\">The page</a>\n",
+            "<!doctype html>\n"
+            "<meta charset=\"utf-8\">\n"
+            "<meta name=\"referrer\" content=\"no-referrer\">\n"
+            "<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n"
+            "<title>cenote</title>\n"
+            "<a href=\"%s\">Open the page</a>\n",
             url, url);
     return fclose(out) == 0;
 }
 
-/* 0: none was started. */
+/* Returns 0 if no browser was started. */
 static pid_t open_browser(const char *url)
 {
     extern char **environ;
@@ -87,7 +91,7 @@ static bool draw_token(char token[2 * TOKEN_BYTES + 1])
 
 static int serve(const command *self, relay *r, long pid, pid_t browser)
 {
-    fprintf(stderr, "cenote page: The page is served until Ctrl-C, or until the process ends.\n");
+    fprintf(stderr, "cenote page: Serving the page until Ctrl-C or until the process ends.\n");
     while (!stop_asked()) {
         relay_run(r, 200);
         if (browser > 0 && waitpid(browser, NULL, WNOHANG) != 0) browser = 0;
@@ -102,7 +106,7 @@ static int show_by_relay(const command *self, const settings *s, const client *p
     const address *at = client_address(peer);
     cen_error error;
     relay *r;
-    if (!draw_token(token)) return command_fail(self, EXIT_SYSTEM, "There is no token to be had from the system.");
+    if (!draw_token(token)) return command_fail(self, EXIT_SYSTEM, "The system provides no random bytes for a token.");
     relay_options options = {
         .socket = at->socket, .port = (uint16_t)s->port, .tokens = {.ours = token, .theirs = client_token(peer)}};
     if (relay_open(&options, &r, &error) != CEN_OK)
@@ -115,19 +119,19 @@ static int show_by_relay(const command *self, const settings *s, const client *p
     return status;
 }
 
-/* A process that serves the page itself: there is nothing to relay. */
+/* The process serves the page itself: no relay is needed. */
 static int show_its_own(const command *self, const settings *s, const client *peer)
 {
     char url[URL_ROOM];
     const char *token = client_token(peer);
     const char *shown = client_address(peer)->shown;
-    if (s->port) return command_fail(self, EXIT_USAGE, "--port: the process serves its page itself, at %s.", shown);
+    if (s->port) return command_fail(self, EXIT_USAGE, "--port: this process serves its own page, at %s.", shown);
     snprintf(url, sizeof url, "%s/%s%s", client_address(peer)->url, *token ? "?token=" : "", token);
     printf("%s\n", url);
     pid_t browser = s->no_open ? 0 : open_browser(url);
     if (browser > 0) {
         waitpid(browser, NULL, 0);
-        watching_pause(2 * SECOND_NS); /* for the browser to read the file */
+        watching_pause(2 * SECOND_NS); /* until the browser has read the file */
     }
     return EXIT_DONE;
 }
@@ -159,14 +163,15 @@ const command page_command = {
     .name = "page",
     .summary = "shows a running process in a browser",
     .arguments = "[ADDRESS|PID]",
-    .teaching = "Serves the page of a process that has inspect on at a port of 127.0.0.1, with a random token, and\n"
-                "relays to the process' Unix socket, which no browser can reach, until it is interrupted or the\n"
-                "process ends. Prints the address of the page, and opens it with xdg-open if there is a display.\n"
-                "Whoever has the address may do there what the process allows (cen_inspect_options.control).\n"
-                "If the process serves HTTP itself it prints that address, opens it and ends.\n"
-                "\n" WATCHING_TEACHING "\n"
-                "  cenote page                               of the only process that has inspect on\n"
-                "  cenote page 4711 --no-open --port 8080    for ssh -L 8080:127.0.0.1:8080\n",
+    .teaching =
+        "Serves the page of a process that has inspection enabled on a port of 127.0.0.1, with a random token,\n"
+        "and relays requests to the process's Unix socket, which no browser can open. It runs until Ctrl-C or\n"
+        "until the process ends. It prints the address of the page and opens it with xdg-open if there is a\n"
+        "display. Anyone with the address can do what the process allows (cen_inspect_options.control).\n"
+        "If the process serves HTTP itself, the command prints that address, opens it and exits.\n"
+        "\n" WATCHING_TEACHING "\n"
+        "  cenote page                               the only process with inspection enabled\n"
+        "  cenote page 4711 --no-open --port 8080    for ssh -L 8080:127.0.0.1:8080\n",
     .rows = rows,
     .settings_size = sizeof usual,
     .usual = &usual,

@@ -16,8 +16,8 @@
 
 typedef struct place {
     char path[PATH_MAX];
-    uid_t owner;     /* whose processes have their files there */
-    bool is_foreign; /* another user's, and root looks */
+    uid_t owner;     /* the user whose processes write files there */
+    bool is_foreign; /* another user's, examined as root */
     int directory;
 } place;
 
@@ -34,14 +34,13 @@ static bool open_place(place *self, cen_error *why)
     if (self->directory < 0) return false;
     if (fstat(self->directory, &s) == 0 && is_trusted(self, &s)) return true;
     if (!self->is_foreign)
-        address_fail(why, CEN_SYSTEM,
-                     "%s belongs to another user, or others may write there, so what it says is not believed.",
+        address_fail(why, CEN_SYSTEM, "%s is ignored: it belongs to another user, or other users can write to it.",
                      self->path);
     close(self->directory);
     return false;
 }
 
-/* One line of a file of the place. */
+/* Read one line of a file in the directory. */
 static bool read_line(const place *self, const char *name, char *line, size_t room)
 {
     struct stat s;
@@ -63,7 +62,7 @@ bool place_is_alive(long pid)
     return kill((pid_t)pid, 0) == 0 || errno == EPERM;
 }
 
-/* As whom it runs, and so who can have opened its socket. */
+/* The user it runs as, who can have opened its socket. */
 static bool user_of(long pid, uid_t *out)
 {
     char path[64], line[256];
@@ -77,7 +76,7 @@ static bool user_of(long pid, uid_t *out)
     return known;
 }
 
-/* Of another user: what he wrote must lead to himself, or stay on this machine. */
+/* For files of another user: the address must lead to a socket of that user, or to this machine. */
 static bool leads_home(const char *line, uid_t owner)
 {
     static const char *const own[] = {"http://127.", "http://[::1]:", "http://localhost:"};
@@ -88,7 +87,7 @@ static bool leads_home(const char *line, uid_t owner)
     return false;
 }
 
-/* What a killed process left is still there, and is nobody's address. */
+/* Read a process's address. A killed process may have left its file behind, so the process must be alive. */
 static bool read_process(const place *self, long pid, char *line, size_t room)
 {
     char name[64];
@@ -125,7 +124,7 @@ static void meet(place_found *all, const place *self, long pid, const char *line
     fputc('\n', all->out);
 }
 
-/* The number before ".address"; 0: it is no such name. */
+/* Return the number before ".address"; 0: it is not such a name. */
 static long pid_of(const char *name)
 {
     size_t digits = strspn(name, "0123456789");
@@ -133,7 +132,7 @@ static long pid_of(const char *name)
     return strtol(name, NULL, 10);
 }
 
-/* Closes the place. */
+/* Also closes the directory. */
 static void meet_all(place *self, place_found *all)
 {
     char line[ADDRESS_TEXT];
@@ -157,7 +156,7 @@ static void set_path(place *self, const char *parent, const char *name, const ch
     if (length < 0 || (size_t)length >= sizeof self->path) self->path[0] = 0;
 }
 
-/* The places of this user's own; a process may have had another XDG_RUNTIME_DIR than we have. */
+/* The places of this user. A process may have had another XDG_RUNTIME_DIR than this one. */
 static bool own_place(unsigned index, place *self)
 {
     char number[24];
@@ -170,10 +169,10 @@ static bool own_place(unsigned index, place *self)
 }
 
 static const struct parent {
-    const char *path, *before, *whole, *after; /* a directory; what comes before and after the number of a user */
+    const char *path, *before, *whole, *after; /* a directory, and the text before and after the user's number */
 } parents[] = {{"/run/user", "", "/run/user/", "/cenote"}, {"/tmp", "cenote-", "/tmp/cenote-", ""}};
 
-/* Those of other users, if this one is root. */
+/* Examine the places of other users, as root. */
 static void look_abroad(const struct parent *parent, place_found *all)
 {
     DIR *stream = opendir(parent->path);

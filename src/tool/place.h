@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files by which processes with inspect on say where they are: PID.address, with an address on its first line, in
- * $XDG_RUNTIME_DIR/cenote or /tmp/cenote-UID. root also sees those of other users, in /run/user/UID/cenote and /tmp/cenote-UID.
+ * The files in which processes with inspection enabled announce their address: PID.address, with the address on its
+ * first line, in $XDG_RUNTIME_DIR/cenote or /tmp/cenote-UID. root also sees those of other users, in
+ * /run/user/UID/cenote and /tmp/cenote-UID.
  *
- * A directory or a file that belongs to neither this user nor root, or that others may write, is not believed: whoever
- * wrote it could send this user's token elsewhere. Of another user root believes what belongs to that user throughout: the
- * directory, the file, the process, and the socket; or an address of this machine's own.
+ * A directory or file is not trusted if it belongs to neither this user nor root, or if others may write to it: its
+ * author could send this user's token elsewhere. For another user's file root requires that directory, file and process
+ * all belong to that user, and that the address is a socket of that user or on this machine.
  */
 #ifndef CENOTE_TOOL_PLACE_H
 #define CENOTE_TOOL_PLACE_H
@@ -15,20 +16,20 @@
 
 #include "tool/address.h"
 
-/* The last one that was met, and how many there were. */
+/* The last process found, and the number of all. */
 typedef struct place_found {
     unsigned count;
     long pid;
-    bool is_foreign; /* it is another user's */
+    bool is_foreign; /* it belongs to another user */
     char line[ADDRESS_TEXT];
-    FILE *out; /* if not NULL each is printed there, one a line */
+    FILE *out; /* if not NULL, each is printed there, one per line */
 } place_found;
 
-/* Meets the processes of all places, or, with `first_only`, of the first that has any. `why`, if not NULL, says which place of this
- * user's is not believed. */
+/* Find the processes of all places or, with `first_only`, of the first place that has any. `why`, if not NULL, gets
+ * which place of this user is not trusted. */
 void place_look(place_found *all, bool first_only, cen_error *why);
 
-/* The process of that number. */
+/* Find the process with that ID. */
 bool place_find(long pid, place_found *out, cen_error *why);
 
 bool place_is_alive(long pid);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * States of a tie between a browser and the process
- *     FREE -> ASKING     accepted; the request is coming
- *     ASKING -> PASSING  it is complete and may go: the process is connected, the request goes there and the answer comes back
- *     ASKING -> PASSING  it may not, or the process does not answer: an error is all that comes back
- *     any -> FREE        the answer is gone, one of both has left, or it took too long
+ * States of a tie, a connection between a browser and the process:
+ * FREE -> ASKING     accepted; the request is arriving
+ * ASKING -> PASSING  complete and allowed: the process is connected; the request is forwarded, and the response comes
+ * back
+ * ASKING -> PASSING  refused, or the process does not accept: the response is an error
+ * any -> FREE        the response is sent, one side has closed, or it took too long
  */
 #include "tool/relay.h"
 
@@ -26,13 +27,13 @@ typedef enum tie_state { TIE_FREE = 0, TIE_ASKING, TIE_PASSING } tie_state;
 
 typedef struct tie {
     tie_state state;
-    int browser, process; /* process below 0: none, or it has said all */
-    int64_t since_ms;     /* anything came or went */
-    size_t asked;         /* bytes of a request in `ask` */
+    int browser, process; /* process -1: none, or at its end */
+    int64_t since_ms;     /* the time of the last byte in either direction */
+    size_t asked;         /* bytes of the request in `ask` */
     char ask[RELAY_HEAD_MOST + RELAY_BODY_MOST + 4];
-    relay_request up; /* for the process */
+    relay_request up; /* the request for the process */
     size_t up_at;
-    char down[DOWN_ROOM]; /* for the browser, from `down_at` to `down_end` */
+    char down[DOWN_ROOM]; /* the response for the browser, from `down_at` to `down_end` */
     size_t down_at, down_end;
 } tie;
 
@@ -41,7 +42,7 @@ struct relay {
     char socket[108];
     int listener;
     uint16_t port;
-    tie *ties[TIES]; /* memory of one is had when it is first needed */
+    tie *ties[TIES]; /* allocated at first use */
 };
 
 static int64_t now_ms(void)
@@ -51,13 +52,13 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- Begin and end -------------------------------------------------------------------------- */
+/* ---- Open and close ------------------------------------------------------------------------- */
 
 static cen_status refused(cen_error *error, uint16_t port, int code)
 {
     if (code == EADDRINUSE)
-        return address_fail(error, CEN_EXISTS, "--port: another program has the port %u of 127.0.0.1.", port);
-    return address_fail(error, CEN_SYSTEM, "No port of 127.0.0.1 can be opened: %s.", strerrordesc_np(code));
+        return address_fail(error, CEN_EXISTS, "--port: port %u of 127.0.0.1 is already in use.", port);
+    return address_fail(error, CEN_SYSTEM, "Cannot listen on 127.0.0.1: %s.", strerrordesc_np(code));
 }
 
 static int listen_at(uint16_t port, uint16_t *out)
@@ -82,7 +83,7 @@ static int listen_at(uint16_t port, uint16_t *out)
 cen_status relay_open(const relay_options *options, relay **out, cen_error *error)
 {
     relay *self = calloc(1, sizeof *self);
-    if (!self) return address_fail(error, CEN_NO_MEMORY, "There is no memory.");
+    if (!self) return address_fail(error, CEN_NO_MEMORY, "Out of memory.");
     self->options = *options;
     int length = snprintf(self->socket, sizeof self->socket, "%s", options->socket);
     self->listener = length < (int)sizeof self->socket ? listen_at(options->port, &self->port) : -1;
@@ -136,7 +137,7 @@ static void answer_error(tie *t, unsigned code, const char *status, const char *
     t->up_at = t->up.length;
 }
 
-/* A Unix socket is connected at once, or its queue is full, or nobody is there. */
+/* A Unix socket connects at once, or its queue is full, or no process listens. */
 static void connect_process(const relay *self, tie *t)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -149,8 +150,8 @@ static void connect_process(const relay *self, tie *t)
     }
     bool is_busy = t->process < 0 || errno == EAGAIN;
     if (t->process >= 0) close(t->process);
-    if (is_busy) answer_error(t, 503, "FULL", "the process has no room for another request now");
-    else answer_error(t, 502, "DOWN", "the process does not answer: it has ended, or has stopped inspect");
+    if (is_busy) answer_error(t, 503, "FULL", "the process accepts no more connections at the moment");
+    else answer_error(t, 502, "DOWN", "the process does not respond: it has ended or has turned inspection off");
 }
 
 static void read_request(const relay *self, tie *t)
@@ -162,7 +163,7 @@ static void read_request(const relay *self, tie *t)
         return;
     }
     t->asked += (size_t)got;
-    t->since_ms = t->asked == (size_t)got ? now_ms() : t->since_ms; /* the first byte: from now on its time runs */
+    t->since_ms = t->asked == (size_t)got ? now_ms() : t->since_ms; /* the time limit runs from the first byte */
     switch (relay_read(t->ask, t->asked, &self->options.tokens, &t->up)) {
     case RELAY_MORE:
         if (t->asked == sizeof t->ask) answer_error(t, 413, "INVALID", "the request is too long");
@@ -172,7 +173,7 @@ static void read_request(const relay *self, tie *t)
     }
 }
 
-/* ---- To and fro ----------------------------------------------------------------------------- */
+/* ---- Forwarding ----------------------------------------------------------------------------- */
 
 static bool is_for_later(void)
 {
@@ -183,7 +184,7 @@ static void send_up(tie *t)
 {
     ssize_t sent = send(t->process, t->up.bytes + t->up_at, t->up.length - t->up_at, MSG_NOSIGNAL);
     if (sent < 0 && is_for_later()) return;
-    if (sent < 0) t->up_at = t->up.length; /* it refuses before it has read all: its answer says why */
+    if (sent < 0) t->up_at = t->up.length; /* the process refuses before it has read all: its response has the reason */
     else t->up_at += (size_t)sent;
     t->since_ms = now_ms();
 }
@@ -222,9 +223,9 @@ static bool has_down(const tie *t)
     return t->state == TIE_PASSING && t->down_at < t->down_end;
 }
 
-/* ---- All of them ------------------------------------------------------------------------------- */
+/* ---- All connections --------------------------------------------------------------------------- */
 
-/* A free one, or the one that has kept a connection without a word for longest; NULL: all are at work. */
+/* Return a free tie, or the one whose connection has been idle longest without a request. NULL: all are in use. */
 static tie *free_tie(relay *self)
 {
     tie *oldest = NULL;
@@ -264,7 +265,7 @@ static void serve(const relay *self, tie *t, short from_browser, short from_proc
     if (is_over || (t->state != TIE_FREE && now_ms() - t->since_ms > PATIENCE_MS)) drop(t);
 }
 
-/* What a tie waits for. The process is read when what it said before is gone. */
+/* Set what a tie waits for. The process is read only when its earlier output was sent. */
 static void wait_for(const tie *t, struct pollfd *browser, struct pollfd *process)
 {
     *browser = (struct pollfd){.fd = -1};

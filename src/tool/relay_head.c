@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A part of the request's bytes, without a zero at its end. */
+/* A part of the request's bytes, not terminated by a zero. */
 typedef struct part {
     const char *at;
     size_t length;
@@ -36,7 +36,7 @@ __attribute__((format(printf, 2, 3))) static bool put(metric *self, const char *
     int length = vsnprintf(out->bytes + out->length, sizeof out->bytes - out->length, format, arguments);
     va_end(arguments);
     if (length < 0 || out->length + (size_t)length >= sizeof out->bytes)
-        return refuse(self, 431, "INVALID", "the request has too many bytes before its body");
+        return refuse(self, 431, "INVALID", "the request line and headers are too long");
     out->length += (size_t)length;
     return true;
 }
@@ -54,7 +54,7 @@ static bool ends_in(part p, const char *end)
 
 /* ---- The first line ------------------------------------------------------------------------ */
 
-/* H2: "/", or a file of the page: one plain name. */
+/* H2: return true for "/" and for a file of the page, a plain name. */
 static bool is_free(part path)
 {
     if (path.length == 1) return true;
@@ -69,20 +69,20 @@ static bool read_line(metric *self, part line, bool *free_of_token)
     size_t method = 0;
     for (size_t i = 0; i < line.length; i++)
         if ((unsigned char)line.at[i] < ' ')
-            return refuse(self, 400, "INVALID", "the request has a control character in it");
+            return refuse(self, 400, "INVALID", "the request line contains a control character");
     while (method < 3 && (line.length < 6 || strncmp(line.at, methods[method], strlen(methods[method])) != 0)) method++;
-    if (method == 3) return refuse(self, 405, "INVALID", "only GET, HEAD and POST are for this page");
+    if (method == 3) return refuse(self, 405, "INVALID", "only GET, HEAD and POST are allowed");
     part target = {.at = line.at + strlen(methods[method])};
     const char *space = memchr(target.at, ' ', (size_t)(line.at + line.length - target.at));
     if (!space || *target.at != '/') return refuse(self, 400, "INVALID", "the request has no path");
     target.length = (size_t)(space - target.at);
     part version = {.at = space + 1, .length = (size_t)(line.at + line.length - space - 1)};
     if (!is_word(version, "HTTP/1.1") && !is_word(version, "HTTP/1.0"))
-        return refuse(self, 400, "INVALID", "this is not HTTP/1.1");
+        return refuse(self, 400, "INVALID", "the request is not HTTP/1.1");
     const char *query = memchr(target.at, '?', target.length);
     part path = {.at = target.at, .length = query ? (size_t)(query - target.at) : target.length};
     *free_of_token = is_free(path);
-    if (*free_of_token) target = path; /* the page's address has our token in it */
+    if (*free_of_token) target = path; /* the page's address contains our token */
     return put(self, "%s%.*s HTTP/1.1\r\n", methods[method], (int)target.length, target.at);
 }
 
@@ -100,7 +100,7 @@ static bool is_here(part host)
     return false;
 }
 
-/* As long for every token that is given. */
+/* Compare two tokens. The time does not depend on the position of the first difference. */
 static bool is_token(part given, const char *token)
 {
     static const char bearer[] = "Bearer ";
@@ -117,13 +117,12 @@ static bool read_length(metric *self, part value)
 {
     size_t number = 0;
     if (self->has_length || value.length == 0 || value.length > 9)
-        return refuse(self, 400, "INVALID", "the request does not say plainly how long its body is");
+        return refuse(self, 400, "INVALID", "Content-Length is repeated or malformed");
     for (size_t i = 0; i < value.length; i++) {
-        if (!isdigit((unsigned char)value.at[i]))
-            return refuse(self, 400, "INVALID", "the length of the body is no number");
+        if (!isdigit((unsigned char)value.at[i])) return refuse(self, 400, "INVALID", "Content-Length is not a number");
         number = number * 10 + (size_t)(value.at[i] - '0');
     }
-    if (number > RELAY_BODY_MOST) return refuse(self, 413, "INVALID", "the body has more than 4096 bytes");
+    if (number > RELAY_BODY_MOST) return refuse(self, 413, "INVALID", "the body is larger than 4096 bytes");
     self->has_length = true;
     self->body = number;
     return put(self, "Content-Length: %zu\r\n", number);
@@ -142,11 +141,11 @@ static bool is_kept_here(part name)
 static bool take_header(metric *self, part name, part value)
 {
     if (is_word(name, "host")) {
-        if (self->has_host) return refuse(self, 400, "INVALID", "a request has one Host, and this one has more");
-        if (!is_here(value)) return refuse(self, 403, "MISUSE", "the Host is neither localhost nor 127.0.0.1");
+        if (self->has_host) return refuse(self, 400, "INVALID", "the request has more than one Host header");
+        if (!is_here(value)) return refuse(self, 403, "MISUSE", "the Host must be localhost, 127.0.0.1 or [::1]");
         self->has_host = true;
     }
-    if (is_word(name, "transfer-encoding")) return refuse(self, 411, "INVALID", "a body must say how long it is");
+    if (is_word(name, "transfer-encoding")) return refuse(self, 411, "INVALID", "a body needs a Content-Length");
     if (is_word(name, "content-length")) return read_length(self, value);
     if (is_word(name, "authorization")) self->has_token = is_token(value, self->tokens->ours);
     if (is_kept_here(name)) return true;
@@ -163,15 +162,15 @@ static bool read_header(metric *self, part line)
     if (name.length == 0) return refuse(self, 400, "INVALID", "a header has no name");
     for (size_t i = 0; i < value.length; i++)
         if ((unsigned char)value.at[i] < ' ' && value.at[i] != '\t')
-            return refuse(self, 400, "INVALID", "a header has a control character");
+            return refuse(self, 400, "INVALID", "a header contains a control character");
     while (value.length && (*value.at == ' ' || *value.at == '\t')) value.at++, value.length--;
     while (value.length && (value.at[value.length - 1] == ' ' || value.at[value.length - 1] == '\t')) value.length--;
     return take_header(self, name, value);
 }
 
-/* ---- All of it ------------------------------------------------------------------------------- */
+/* ---- The whole request ----------------------------------------------------------------------- */
 
-/* `head` ends with the end of its last line. */
+/* `head` ends with its last line end. */
 static bool read_head(metric *self, part head)
 {
     bool first = true, free_of_token = false;
@@ -182,7 +181,7 @@ static bool read_head(metric *self, part head)
         first = false;
         head.length -= line.length + 2, head.at = end + 2;
     }
-    if (!self->has_host) return refuse(self, 400, "INVALID", "a request of HTTP/1.1 has a Host");
+    if (!self->has_host) return refuse(self, 400, "INVALID", "the request has no Host header");
     if (!free_of_token && !self->has_token)
         return refuse(self, 401, "MISUSE", "the token is missing or wrong: open the address that cenote page printed");
     if (*self->tokens->theirs && !put(self, "Authorization: Bearer %s\r\n", self->tokens->theirs)) return false;
@@ -196,17 +195,17 @@ relay_verdict relay_read(const char *bytes, size_t length, const relay_tokens *t
     out->length = 0;
     if (!end || (size_t)(end - bytes) > RELAY_HEAD_MOST) {
         if (length <= RELAY_HEAD_MOST) return RELAY_MORE;
-        refuse(&self, 431, "INVALID", "the request has more than 16384 bytes before its body");
+        refuse(&self, 431, "INVALID", "the request line and headers are larger than 16384 bytes");
         return RELAY_REFUSED;
     }
     size_t head = (size_t)(end - bytes) + 4;
     if (memchr(bytes, 0, head)) {
-        refuse(&self, 400, "INVALID", "the request has a zero byte in it");
+        refuse(&self, 400, "INVALID", "the request contains a zero byte");
         return RELAY_REFUSED;
     }
     if (!read_head(&self, (part){bytes, head - 2})) return RELAY_REFUSED;
     if (length - head < self.body) return RELAY_MORE;
-    if (out->length + self.body > sizeof out->bytes) { /* many short headers grow by a space each */
+    if (out->length + self.body > sizeof out->bytes) { /* each header grows by a space */
         refuse(&self, 431, "INVALID", "the request has too many headers");
         return RELAY_REFUSED;
     }

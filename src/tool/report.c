@@ -13,7 +13,7 @@
 #include "tool/stop.h"
 #include "tool/words.h"
 
-/* What shows that a file is such a page: within its first bytes. */
+/* Identifies a file as such a report; within its first MARK_WITHIN bytes. */
 static const char mark[] = "<meta name=\"generator\" content=\"cenote tune\">";
 enum { MARK_WITHIN = 512, PATH_ROOM = 4096 };
 
@@ -35,7 +35,7 @@ static void write_head(const tuning *self, FILE *out)
           "'unsafe-inline'\">\n<title>",
           out);
     if (self->answer.chosen < 0) snprintf(title, sizeof title, "No size can be recommended");
-    else if (!self->answer.keeps_goal) snprintf(title, sizeof title, "No size keeps the goal");
+    else if (!self->answer.keeps_goal) snprintf(title, sizeof title, "No size meets the goal");
     else snprintf(title, sizeof title, "A pool of %u", self->sizes[self->answer.chosen]->size);
     html_text(out, title);
     fprintf(
@@ -67,7 +67,7 @@ static void write_tiles(const tuning *self, FILE *out)
     const tune_size *chosen = self->sizes[self->answer.chosen];
     fputs("<ul class=\"tiles\">\n", out);
     snprintf(text, sizeof text, "%u", chosen->size);
-    tile(out, " class=\"main\"", text, self->answer.keeps_goal ? "recommended size" : "comes nearest to the goal");
+    tile(out, " class=\"main\"", text, self->answer.keeps_goal ? "recommended size" : "closest to the goal");
     snprintf(name, sizeof name, "throughput, \u00b1\u00a0%.1f\u00a0%%",
              chosen->throughput.mean > 0
                  ? (chosen->throughput.high - chosen->throughput.mean) / chosen->throughput.mean * 100
@@ -76,7 +76,7 @@ static void write_tiles(const tuning *self, FILE *out)
     const tune_size *best = self->sizes[self->answer.best], *first = tune_first(self);
     double share = first == best ? self->answer.share.mean : chosen->throughput.mean / first->throughput.mean;
     snprintf(text, sizeof text, "%.0f %%", share * 100);
-    snprintf(name, sizeof name, first == best ? "of the best, at %u" : "of the most, at %u, on fewer visits",
+    snprintf(name, sizeof name, first == best ? "of the best, at %u" : "of the highest, at %u, from fewer visits",
              first->size);
     tile(out, "", text, name);
     tile(out, "", words_duration(text, cen_histogram_percentile(&chosen->use, 990000)), "p99 of one operation");
@@ -89,7 +89,9 @@ static void write_time(const tuning *self, FILE *out)
     char text[640], number[WORDS_ROOM];
     if (tune_capacity_words(self, text, sizeof text) == 0) return;
     tune_capacity time_limit = tune_capacity_of(self, self->sizes[self->answer.chosen]->size);
-    fputs("<figure class=\"small time_limit\"><figcaption><h3>Connections in all</h3></figcaption>\n<div>", out);
+    fputs("<figure class=\"small time_limit\"><figcaption><h3>Total connections</h3></figcaption>\n"
+          "<div>",
+          out);
     fprintf(out, "<p class=\"count\"><b>%s</b>", words_count(number, time_limit.wanted));
     if (time_limit.usable) fprintf(out, " of %s", words_count(number, time_limit.usable));
     fputs("</p>", out);
@@ -102,7 +104,7 @@ static void write_time(const tuning *self, FILE *out)
 
 /* ---- Charts -------------------------------------------------------------------------------------------- */
 
-/* Sizes that failed have no numbers to draw; the table has their causes. */
+/* Failed sizes have no numbers to draw. The table has their causes. */
 static void chart_begin(chart *self, const tuning *from, const char *title, chart_unit unit, const char *note)
 {
     memset(self, 0, sizeof *self);
@@ -177,15 +179,15 @@ static void write_charts(const tuning *self, FILE *out)
     if (self->goal.ns && self->goal.time == TUNE_USE)
         drawn->threshold = (double)self->goal.ns, drawn->threshold_name = self->goal.text;
     chart_write(drawn, out);
-    chart_begin(drawn, self, self->rate > 0 ? "Whole: from when it was due to its end" : "Wait: for an object",
-                CHART_TIME, NULL);
+    chart_begin(drawn, self, self->rate > 0 ? "Whole: from due time to completion" : "Wait: for an object", CHART_TIME,
+                NULL);
     drawn->is_log = drawn->is_small = true;
     tune_time time = self->rate > 0 ? TUNE_WHOLE : TUNE_WAIT;
     fill_percentiles(drawn, self, time);
     if (self->goal.ns && self->goal.time == time)
         drawn->threshold = (double)self->goal.ns, drawn->threshold_name = self->goal.text;
     chart_write(drawn, out);
-    chart_begin(drawn, self, "Utilisation of the pool", CHART_SHARE, NULL);
+    chart_begin(drawn, self, "Pool utilisation", CHART_SHARE, NULL);
     drawn->is_small = true;
     chart_line *line = chart_add(drawn, "time held");
     uint32_t at = 0;
@@ -196,9 +198,9 @@ static void write_charts(const tuning *self, FILE *out)
     fputs("</div>\n", out);
     if (self->rate <= 0)
         fprintf(out,
-                "<p class=\"note\">The %u clients go on as soon as they have done, so that every pool is kept as busy "
-                "as it can be. How "
-                "long they wait for an object says how many they are, not how good a size is.</p>\n",
+                "<p class=\"note\">The %u clients start their next operation as soon as the last one ends, so every "
+                "pool is as busy as it can be. The wait for an object depends on the number of clients and does not "
+                "tell how good a size is.</p>\n",
                 self->clients);
     free(drawn);
 }
@@ -234,11 +236,10 @@ static void write_row(const tuning *self, uint32_t at, FILE *out)
 static void write_table(const tuning *self, FILE *out)
 {
     if (self->count == 0) return;
-    fputs("<h2>In numbers</h2>\n<div class=\"card scroll\"><table><thead><tr><th>size</th><th>throughput</th><th>95 % "
-          "CI</th>"
-          "<th>of best</th><th>use p50</th><th>p95</th><th>p99</th><th>wait p50</th><th>p99</th><th>in "
-          "use</th><th>failed</th>"
-          "<th>visits</th></tr></thead><tbody>\n",
+    fputs("<h2>All numbers</h2>\n"
+          "<div class=\"card scroll\"><table><thead><tr><th>size</th><th>throughput</th><th>95 % CI</th><th>of "
+          "best</th><th>use p50</th><th>p95</th><th>p99</th><th>wait p50</th><th>p99</th><th>in "
+          "use</th><th>failed</th><th>visits</th></tr></thead><tbody>\n",
           out);
     for (uint32_t i = 0; i < self->count; i++) write_row(self, i, out);
     fputs("</tbody></table></div>\n", out);
@@ -258,19 +259,21 @@ static void write_method(const tuning *self, FILE *out)
     entry(out, "resource", self->shown);
     element(out, "<dt>one operation</dt><dd><code>", self->query, "</code></dd>\n");
     if (self->rate > 0)
-        snprintf(text, sizeof text, "%u clients, open loop: %s are due whatever became of those before", self->clients,
-                 words_rate(number, self->rate));
-    else snprintf(text, sizeof text, "%u clients, closed loop: each goes on as soon as it has done", self->clients);
+        snprintf(text, sizeof text, "%u clients, open loop: %s due, whether or not earlier operations are done",
+                 self->clients, words_rate(number, self->rate));
+    else
+        snprintf(text, sizeof text, "%u clients, closed loop: each starts its next operation when the last one ends",
+                 self->clients);
     entry(out, "load", text);
     if (self->hold_ns) {
-        snprintf(text, sizeof text, "each keeps the object for %s more after its operation",
+        snprintf(text, sizeof text, "each client keeps the object for another %s after its operation",
                  words_duration(number, self->hold_ns));
         entry(out, "hold", text);
     }
     snprintf(text, sizeof text, "within %.3g %% of the best throughput%s%s", self->rule.margin * 100,
              self->goal.ns ? ", with " : "", self->goal.ns ? self->goal.text : "");
     entry(out, "rule", text);
-    snprintf(text, sizeof text, "%u visits to %u sizes, %u rounds of checks, in %.1f s of at most %g; %s", self->visits,
+    snprintf(text, sizeof text, "%u visits to %u sizes, %u check rounds, in %.1f s of at most %g s; %s", self->visits,
              self->count, self->rounds, self->elapsed, self->time_limit, tune_end_words(self));
     entry(out, "visits", text);
     entry(out, "machine", self->machine);
@@ -278,19 +281,20 @@ static void write_method(const tuning *self, FILE *out)
     entry(out, "version", self->version);
     fputs("</dl></div>\n", out);
     fputs(
-        "<h2>How to read it</h2>\n<div class=\"card\"><ul class=\"plain\">\n"
-        "<li>Sizes are tried upwards until more brings no more, then between, and the candidates again and again in "
-        "turns, so that what "
-        "changes slowly on the machine changes all of them.</li>\n"
-        "<li>An interval of 95 % is by batch means: neighbouring moments are alike, and the interval knows by how "
-        "much.</li>\n"
-        "<li>All objects of a size are open before it is measured: what opening costs is not in these "
-        "numbers.</li>\n</ul></div>\n"
-        "<h2>What is not claimed</h2>\n<div class=\"card\"><ul class=\"plain\">\n"
-        "<li>That it holds for another operation, another server, other data or another machine: measure there.</li>\n"
-        "<li>That it holds where clients and server are on machines of their own, if here they shared one.</li>\n"
-        "<li>That several programs that do this at once get as much each: replicas share the server.</li>\n"
-        "<li>That an interval knows what did not happen meanwhile, such as a backup at night.</li>\n</ul></div>\n",
+        "<h2>How to read the report</h2>\n"
+        "<div class=\"card\"><ul class=\"plain\">\n"
+        "<li>The sweep tries ever larger sizes until they bring no more throughput, then sizes in between. It repeats "
+        "the candidates in turns, so that slow changes of the machine affect all of them alike.</li>\n"
+        "<li>The 95 % intervals use batch means: they account for the correlation of neighbouring windows.</li>\n"
+        "<li>All objects of a size are open before it is measured. The cost of opening is not in these numbers.</li>\n"
+        "</ul></div>\n"
+        "<h2>What is not claimed</h2>\n"
+        "<div class=\"card\"><ul class=\"plain\">\n"
+        "<li>That the result holds for another operation, server, data set or machine: measure there.</li>\n"
+        "<li>That the result holds where clients and server run on separate machines, if they shared one here.</li>\n"
+        "<li>That several programs running this load at once each get as much: replicas share the server.</li>\n"
+        "<li>That the intervals cover what did not happen during the sweep, such as a nightly backup.</li>\n"
+        "</ul></div>\n",
         out);
 }
 
@@ -318,27 +322,28 @@ __attribute__((format(printf, 3, 4))) static bool refuse(char *why, size_t room,
 static const char *system_words(int error)
 {
     const char *words = strerrordesc_np(error);
-    return words && error ? words : "it could not be written whole";
+    return words && error ? words : "the write was incomplete";
 }
 
-/* What is there may be replaced: nothing, a page of ours, or, by force, any file that is one. */
+/* Return true if the path may be written: there is no file, or such a report, or with force any regular file. */
 static bool may_replace(const char *path, bool force, char *why, size_t room)
 {
     char text[MARK_WITHIN + 1];
     struct stat there;
     if (stat(path, &there) != 0) {
         if (errno == ENOENT) return true;
-        return refuse(why, room, "%s cannot be looked at: %s.", path, system_words(errno));
+        return refuse(why, room, "%s cannot be accessed: %s.", path, system_words(errno));
     }
     if (!S_ISREG(there.st_mode))
-        return refuse(why, room, "%s is there and is no file: name another with --report.", path);
+        return refuse(why, room, "%s exists and is not a regular file; name another file with --report.", path);
     if (force) return true;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size = fd < 0 ? -1 : read(fd, text, MARK_WITHIN);
     if (fd >= 0) close(fd);
     text[size > 0 ? size : 0] = '\0';
     if (size == 0 || (size > 0 && strstr(text, mark))) return true;
-    return refuse(why, room, "%s is there and is no report of cenote tune: name another with --report, or say --force.",
+    return refuse(why, room,
+                  "%s exists and is not a report of cenote tune; name another file with --report, or pass --force.",
                   path);
 }
 
@@ -351,7 +356,7 @@ static int make_beside(const char *path, char *beside, char *why, size_t room)
     }
     int fd = mkostemp(beside, O_CLOEXEC);
     if (fd < 0) refuse(why, room, "%s cannot be written: %s.", path, system_words(errno));
-    else stop_remove_later(beside); /* if a second signal comes before it has its name */
+    else stop_remove_later(beside); /* removed if a second signal comes before it is renamed */
     return fd;
 }
 
@@ -372,7 +377,7 @@ bool report_write(const tuning *self, const char *path, bool force, char *why, s
     if (!may_replace(path, force, why, room)) return false;
     int fd = make_beside(path, beside, why, room);
     if (fd < 0) return false;
-    /* Readable as any new file is. */
+    /* Give it the permissions of any new file. */
     mode_t mask = umask(0);
     umask(mask);
     fchmod(fd, 0666 & ~mask);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Charts as SVG. Sizes are on a logarithmic axis, as they were tried: from 1 to 2 is as far as from 32 to 64.
+ * Charts as SVG. The axis of sizes is logarithmic, as sizes are tried: from 1 to 2 is as far as from 32 to 64.
  */
 #include <math.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 enum { HEIGHT = 300, LEFT = 70, RIGHT = 18, TOP = 20, BOTTOM = 42, TICKS_MOST = 24 };
 
 typedef struct scale {
-    double least, most; /* of the values, in logarithms if it is so */
-    double from, to;    /* of the picture */
+    double least, most; /* of the values; logarithms if is_log */
+    double from, to;    /* of the picture, in pixels */
     bool is_log;
 } scale;
 
@@ -25,14 +25,14 @@ static double placed(const scale *self, double value)
 
 /* ---- Text ---------------------------------------------------------------------------------------------- */
 
-/* The length of the UTF-8 character there, or 0 if it is none that may be shown. */
+/* Return the length of the UTF-8 character, or 0 if it must not be shown. */
 static size_t character(const unsigned char *at)
 {
     if (*at < 0x80) return *at >= ' ' || *at == '\n' || *at == '\t' ? 1 : 0;
     size_t size = *at >= 0xf0 && *at < 0xf5 ? 4 : *at >= 0xe0 && *at < 0xf0 ? 3 : *at >= 0xc2 && *at < 0xe0 ? 2 : 0;
     for (size_t i = 1; i < size; i++)
         if ((at[i] & 0xc0) != 0x80) return 0;
-    if (size == 2 && at[0] == 0xc2 && at[1] < 0xa0) return 0; /* controls */
+    if (size == 2 && at[0] == 0xc2 && at[1] < 0xa0) return 0; /* control characters */
     if (size == 3 && ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] >= 0xa0))) return 0;
     if (size == 4 && ((at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] >= 0x90))) return 0;
     return size;
@@ -66,7 +66,7 @@ static const char *value_words(char out[WORDS_ROOM], chart_unit unit, double val
     return out;
 }
 
-/* Shorter, for the axis, where values are round; rates all in the unit of the largest. */
+/* Shorter texts for the axis, where values are round. Rates all have the unit of the largest. */
 static const char *tick_words(char out[WORDS_ROOM], chart_unit unit, double value, double largest)
 {
     static const struct {
@@ -103,7 +103,7 @@ static void extent(const chart *self, double *least, double *most)
     if (*most <= 0) *least = 0.5, *most = 1;
 }
 
-/* 1, 2 or 5 times a power of ten, so that there are about five. */
+/* Return 1, 2 or 5 times a power of ten that gives about 5 steps. */
 static double nice_step(double span)
 {
     double rough = span / 4.5, power = pow(10, floor(log10(rough)));
@@ -150,7 +150,7 @@ static void write_y_axis(const chart *self, const scale *y, const double *ticks,
     }
 }
 
-/* The sizes as ticks; one that would touch its neighbour has none, but the chosen one always does. */
+/* Write the sizes as ticks. A tick that would touch its neighbour is left out, the chosen one never. */
 static void write_x_axis(const chart *self, const scale *x, int width, FILE *out)
 {
     double chosen = self->chosen >= 0 ? placed(x, self->size[self->chosen]) : -1000, last = -1000;

@@ -5,8 +5,8 @@
 #include "tool/report.h"
 #include "tool/text_json.h"
 
-/* Reals that are none are left out: JSON knows no infinity. jansson takes what it is given even if it fails, and says so
- * at the end: an object that could not be made is NULL, and so is all that is set in it. */
+/* Non-finite numbers are left out, because JSON has none. jansson functions accept NULL, so failures are checked once
+ * at the end: an object that could not be created is NULL, and so is everything set in it. */
 static void set_real(json_t *object, const char *name, double value)
 {
     json_object_set_new(object, name, isfinite(value) ? json_real(value) : json_null());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the page looks: light or dark as the reader has set it, on a screen of any width. */
+/* The style of the report, light or dark by the reader's setting, for any screen width. */
 #include "tool/report.h"
 
 const char report_style[] =
@@ -41,7 +41,7 @@ const char report_style[] =
     "figcaption{display:flex;flex-wrap:wrap;gap:4px 18px;align-items:baseline;justify-content:space-between;\n"
     "padding:0 6px 4px}\n"
     "svg{display:block;width:100%;height:auto}\n"
-    /* its words would be too small to read */
+    /* the text would be too small to read */
     "@media(max-width:640px){.wide{overflow-x:auto}.wide svg{min-width:620px}}\n"
     ".legend{display:flex;flex-wrap:wrap;gap:2px "
     "14px;margin:0;padding:0;list-style:none;font-size:13px;color:var(--soft)}\n"

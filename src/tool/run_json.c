@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run found, for programs: one JSON object. docs/tool.md describes it; fields are only ever added. */
+/* The result of a run as one JSON object. docs/tool.md describes it. Fields are only ever added. */
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static json_t *plan(const run_report *self)
                      "futures", from->futures, "size", (json_int_t)from->size, "duration_s",
                      (double)from->duration_ns / 1e9, "warm_up_s", (double)from->warm_up_ns / 1e9, "rate",
                      from->rate > 0 ? json_real(from->rate) : json_null(), "think_ns", (json_int_t)from->think_ns,
-                     "hold_ns", (json_int_t)from->hold_ns, "patience_ns", (json_int_t)from->patience_ns, "min_idle",
+                     "hold_ns", (json_int_t)from->hold_ns, "timeout_ns", (json_int_t)from->timeout_ns, "min_idle",
                      (json_int_t)from->min_idle);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run found, for people. */
+/* The result of a run as text. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,31 +24,32 @@ static bool advise_on_failure(run_report *self)
     char share[WORDS_ROOM];
     if (load->operations == 0 && load->attempts > 0)
         snprintf(self->advice, sizeof self->advice, "No operation succeeded%s.",
-                 failed ? ": see the causes" : " in that time; let it run for longer");
-    else if (load->attempts == 0) snprintf(self->advice, sizeof self->advice, "It ended before anything was measured.");
+                 failed ? ": see the causes" : " in that time; use a longer --duration");
+    else if (load->attempts == 0)
+        snprintf(self->advice, sizeof self->advice, "The run ended before anything was measured.");
     else if (failed && load->timed_out > failed / 2)
         snprintf(self->advice, sizeof self->advice,
-                 "%s of the operations found no object in time: the pool is too small for so many clients, objects are "
-                 "held for too long, or --patience is too short.",
+                 "%s of the operations timed out waiting for an object: the pool is too small for this many clients, "
+                 "objects are held too long, or --timeout is too short.",
                  words_share(share, share_of(failed, load->attempts)));
     else if (failed)
-        snprintf(self->advice, sizeof self->advice, "%s of the operations failed; the causes say why.",
+        snprintf(self->advice, sizeof self->advice, "%s of the operations failed; see the causes.",
                  words_share(share, share_of(failed, load->attempts)));
     else return false;
     return true;
 }
 
-/* What the pool told last of an opening that failed. "": it is forgotten, as much else has happened since. */
+/* Copy the pool's last event about a failed open; "": it was overwritten by later events. */
 static void last_refusal(char *out, size_t room)
 {
     cen_event_cursor at = {0};
     cen_event event;
     out[0] = 0;
     while (cen_events_read(&at, &event) == CEN_OK)
-        if (event.kind == CEN_EVENT_OPEN_FAILED) snprintf(out, room, " The last: %.380s", event.text);
+        if (event.kind == CEN_EVENT_OPEN_FAILED) snprintf(out, room, " Last error: %.380s", event.text);
 }
 
-/* Clients waited because the pool could not become as large as it may: neither a larger one nor more clients help. */
+/* The pool could not reach its limit, so clients waited. Neither a larger limit nor more clients would help. */
 static bool advise_on_opening(run_report *self)
 {
     const cen_pool_stats *pool = &self->pool;
@@ -59,9 +60,8 @@ static bool advise_on_opening(run_report *self)
     if (failed || !pool->open_failed || there >= pool->max || load->waiting <= 0.1) return false;
     last_refusal(refusal, sizeof refusal);
     snprintf(self->advice, sizeof self->advice,
-             "Clients waited for objects that could not be opened: at the end there were %u of %u, and openings had "
-             "failed %s "
-             "times.%s",
+             "Clients waited for objects that could not be opened: the pool ended with %u of %u objects, after %s "
+             "failed opens.%s",
              (unsigned)there, pool->max, words_count(count, pool->open_failed), refusal);
     return true;
 }
@@ -72,14 +72,14 @@ static bool advise_on_rate(run_report *self)
     double reached = load->seconds > 0 ? (double)load->operations / load->seconds : 0, rate = self->settings->rate;
     char asked[WORDS_ROOM], had[WORDS_ROOM];
     if (rate <= 0 || reached >= rate * 0.98 || load->stopped) return false;
-    snprintf(self->advice, sizeof self->advice, "The rate of %s was not reached, only %s: %s.", words_rate(asked, rate),
+    snprintf(self->advice, sizeof self->advice, "The rate of %s was not reached (%s): %s.", words_rate(asked, rate),
              words_rate(had, reached),
-             load->utilisation > 0.9 ? "all objects are in use; cenote tune finds out whether more of them help"
-                                     : "more --clients are needed, as the pool had objects left");
+             load->utilisation > 0.9 ? "all objects were in use; cenote tune finds out whether a larger pool helps"
+                                     : "the pool had idle objects left; use more --clients");
     return true;
 }
 
-/* A size that would have been in use to three quarters. */
+/* Return a size that would have been 75 % in use. */
 static unsigned smaller_size(const run_report *self)
 {
     double busy = self->load.utilisation * (double)self->pool.max;
@@ -96,33 +96,32 @@ void run_advise(run_report *self)
     if (advise_on_opening(self) || advise_on_failure(self) || advise_on_rate(self)) return;
     if (load->writer_utilisation > 0.9 && load->utilisation < 0.5)
         snprintf(self->advice, sizeof self->advice,
-                 "The one writer was busy all the time, and the readers were not: shorter transactions help, more "
-                 "readers do not.");
+                 "The single writer was always busy and the readers were not: shorter transactions help, more readers "
+                 "do not.");
     else if (load->waiting > 0.1 && load->utilisation > 0.5)
         snprintf(self->advice, sizeof self->advice,
-                 "Callers waited %s of the time for an object: the pool is the bottleneck, or what is behind it; "
-                 "cenote tune finds "
-                 "out which.",
+                 "Clients waited for an object %s of the time: the bottleneck is the pool or the resource behind it. "
+                 "cenote tune finds out which.",
                  waited);
     else if (load->waiting > 0.1 && self->pool.closed > self->pool.max)
         snprintf(self->advice, sizeof self->advice,
-                 "Callers waited %s of the time although the pool was in use only to %s: objects are closed and opened "
-                 "all the time.",
+                 "Clients waited for an object %s of the time although the pool was only %s in use: objects are "
+                 "constantly closed and reopened.",
                  waited, used);
     else if (load->waiting > 0.1)
         snprintf(self->advice, sizeof self->advice,
-                 "Callers waited %s of the time although the pool was in use only to %s: they waited for a processor "
-                 "of this machine, not for the pool; more objects would not help.",
+                 "Clients waited for an object %s of the time although the pool was only %s in use: they waited for a "
+                 "processor of this machine, not for the pool, so more objects would not help.",
                  waited, used);
     else if (load->fairness < 0.8)
         snprintf(self->advice, sizeof self->advice,
-                 "Clients were served unequally: the most lucky one %.1f times as often as the least.",
+                 "Clients were served unequally: the luckiest one was served %.1f times as often as the unluckiest.",
                  load->least ? (double)load->most / (double)load->least : INFINITY);
     else if (load->utilisation < 0.3 && smaller_size(self) < self->pool.max)
         snprintf(self->advice, sizeof self->advice,
-                 "The pool is larger than this load needs: it was in use to %s; a size of %u would do.", used,
+                 "The pool is larger than this load needs: it was %s in use, so a size of %u is enough.", used,
                  smaller_size(self));
-    else snprintf(self->advice, sizeof self->advice, "Hardly anybody waited: the pool is large enough for this load.");
+    else snprintf(self->advice, sizeof self->advice, "Clients hardly waited: the pool is large enough for this load.");
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------------------- */
@@ -160,7 +159,7 @@ static void print_counts(const run_report *self, FILE *out)
     if (load->timed_out) fprintf(out, ", %s timed out", words_count(more, load->timed_out));
     if (load->refused) fprintf(out, ", %s refused", words_count(more, load->refused));
     if (load->failed) fprintf(out, ", %s failed", words_count(more, load->failed));
-    if (load->never_begun) fprintf(out, ", %s due but never begun", words_count(more, load->never_begun));
+    if (load->never_begun) fprintf(out, ", %s due but never started", words_count(more, load->never_begun));
     fputs("\n\n", out);
 }
 
@@ -198,14 +197,16 @@ static void print_pool(const run_report *self, FILE *out)
     char text[WORDS_ROOM], more[WORDS_ROOM];
     fprintf(out, "\n  pool      in use %s of the time", words_share(text, load->utilisation));
     if (self->writer.max) fprintf(out, ", the writer %s", words_share(text, load->writer_utilisation));
-    fprintf(out, "; clients waited %s of theirs\n", words_share(text, load->waiting));
+    fprintf(out, "; clients spent %s of it waiting\n", words_share(text, load->waiting));
     fprintf(out, "  objects   %s opened, %s closed", words_count(text, pool->opened), words_count(more, pool->closed));
-    if (pool->open_failed) fprintf(out, ", %s openings failed", words_count(text, pool->open_failed));
-    if (pool->test_failed) fprintf(out, ", %s tests failed", words_count(text, pool->test_failed));
+    if (pool->open_failed) fprintf(out, ", %s opens failed", words_count(text, pool->open_failed));
+    if (pool->test_failed) fprintf(out, ", %s health checks failed", words_count(text, pool->test_failed));
     if (pool->reset) fprintf(out, ", %s resets", words_count(text, pool->reset));
-    if (pool->breaker != CEN_BREAKER_CLOSED) fprintf(out, ", the breaker is open");
-    fprintf(out, "\n  fairness  %.3f; a client did %s to %s operations\n", load->fairness,
-            words_count(text, load->least), words_count(more, load->most));
+    if (pool->breaker != CEN_BREAKER_CLOSED) fprintf(out, ", the circuit breaker is not closed");
+    fprintf(out,
+            "\n"
+            "  fairness  %.3f; clients did %s to %s operations each\n",
+            load->fairness, words_count(text, load->least), words_count(more, load->most));
     fprintf(out, "  processor %.2f s of this program, %s of a core\n", load->cpu_seconds,
             words_share(text, load->seconds > 0 ? load->cpu_seconds / load->seconds : 0));
     if (self->limit.words[0]) fprintf(out, "  server    %s\n", self->limit.words);
@@ -216,13 +217,15 @@ static void print_causes(const run_report *self, FILE *out)
     const load_result *load = &self->load;
     char text[WORDS_ROOM];
     if (!load->causes[0].count) return;
-    fprintf(out, "\n%sWhat failed, and the first of each%s\n", terminal_ink(out, INK_BAD),
-            terminal_ink(out, INK_PLAIN));
+    fprintf(out,
+            "\n"
+            "%sFailures by cause, with the first error of each%s\n",
+            terminal_ink(out, INK_BAD), terminal_ink(out, INK_PLAIN));
     for (unsigned i = 0; i < LOAD_CAUSES && load->causes[i].count; i++)
         fprintf(out, "  %s x %s in the %s: %s\n", words_count(text, load->causes[i].count),
                 cen_status_name(load->causes[i].status) + 4, load->causes[i].in_take ? "take" : "operation",
                 load->causes[i].text);
-    if (load->other_causes) fprintf(out, "  %s x of other kinds\n", words_count(text, load->other_causes));
+    if (load->other_causes) fprintf(out, "  %s x other causes\n", words_count(text, load->other_causes));
 }
 
 void run_print(const run_report *self, FILE *out)

@@ -16,7 +16,7 @@ enum { LEAST_COLUMNS = 40, LEAST_LINES = 10, LINE_ROOM = VIEW_ROOM * 2 };
 static SCREEN *terminal;
 static bool has_colours;
 
-/* ---- Begin and end ---------------------------------------------------------------------------- */
+/* ---- Start and end ---------------------------------------------------------------------------- */
 
 static void set_colours(bool wanted)
 {
@@ -29,7 +29,7 @@ static void set_colours(bool wanted)
         if (inks[i]) init_pair((short)(i + 1), inks[i], -1);
 }
 
-/* A terminal that cannot would be written full of lines. */
+/* A terminal that cannot move its cursor would only scroll. */
 static bool can_place_cursor(void)
 {
     const char *how = tigetstr("cup");
@@ -42,7 +42,8 @@ bool screen_begin(bool colour, char *why, size_t room)
     terminal = newterm(NULL, stdout, stdin);
     if (terminal && !can_place_cursor()) screen_end();
     if (!terminal) {
-        snprintf(why, room, "The terminal \"%.40s\" cannot be drawn on; --once prints plain text.", name ? name : "");
+        snprintf(why, room, "The terminal type \"%.40s\" is not supported; --once prints plain text.",
+                 name ? name : "");
         return false;
     }
     set_term(terminal);
@@ -85,7 +86,7 @@ static int translate(int key)
 int screen_key(int fd, int milliseconds)
 {
     struct pollfd ready[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
-    int key = getch(); /* more than one may have come, and a change of the size is told here, too */
+    int key = getch(); /* several keys may be queued; a resize is reported here, too */
     if (key == ERR && poll(ready, 2, milliseconds) != 0) key = getch();
     return key == ERR ? 0 : translate(key);
 }
@@ -100,7 +101,7 @@ static attr_t attributes(view_style style)
     return bold | dim | (inked ? (attr_t)COLOR_PAIR((int)style + 1) : 0);
 }
 
-/* A whole line of the screen, cut or filled. */
+/* Draw a whole line of the screen, cut or padded. */
 static void draw_line(int y, attr_t how, const char *text)
 {
     char line[LINE_ROOM];
@@ -152,14 +153,14 @@ static void draw_sums(const live *shown)
         waiting += m->pools[i].waiting;
         per_second += m->pools[i].takes > 0 ? m->pools[i].takes : 0;
     }
-    if (!m) say(text, sizeof text, "No answer yet.");
+    if (!m) say(text, sizeof text, "No response yet.");
     else
         say(text, sizeof text, "%zu pools  %lld of %lld held  %lld waiting  %s takes/s", m->pool_count, (long long)held,
             (long long)max, (long long)waiting, view_count(takes, per_second));
     if (shown->frozen) say(text, sizeof text, "  FROZEN");
     if (*shown->filter) say(text, sizeof text, "  filter: %s", shown->filter);
     if (shown->pane == PANE_EVENTS && shown->level > VIEW_TRACE)
-        say(text, sizeof text, "  from %s on", view_level_names[shown->level]);
+        say(text, sizeof text, "  level %s and above", view_level_names[shown->level]);
     if (shown->missed) say(text, sizeof text, "  %llu events missed", (unsigned long long)shown->missed);
     draw_line(1, A_NORMAL, text);
 }
@@ -239,7 +240,7 @@ static void draw_table(live *shown, int lines)
     }
     if (shown->table.count > 0 || !shown->model) return;
     draw_line(HEAD + 1, attributes(STYLE_DIM),
-              *shown->filter ? "No row has the text of the filter; Escape shows all." : shown->table.empty);
+              *shown->filter ? "No row matches the filter; Escape shows all rows." : shown->table.empty);
 }
 
 static void draw_page(const live *shown, int lines)
@@ -263,7 +264,7 @@ static void draw_foot(const live *shown)
     bool may = model_truth(shown->process, "control");
     attr_t how = A_NORMAL;
     if (shown->mode == MODE_FILTER)
-        say(text, sizeof text, "filter: %s_   (Enter keeps it, Escape ends it)", shown->input);
+        say(text, sizeof text, "filter: %s_   (Enter keeps it, Escape clears it)", shown->input);
     else if (shown->mode == MODE_VALUE)
         say(text, sizeof text, "%s: %s_   (Enter, Escape)", shown->question, shown->input);
     else if (shown->mode == MODE_CONFIRM) say(text, sizeof text, "%s", shown->question);
@@ -274,7 +275,7 @@ static void draw_foot(const live *shown)
     }
     if (shown->gone) {
         view_clean(gone, sizeof gone, shown->gone_text, false);
-        say(text, sizeof text, "GONE  %s  Asking again.", gone);
+        say(text, sizeof text, "GONE  %s  Retrying.", gone);
         how = attributes(STYLE_BAD) | A_BOLD;
     } else if (*shown->message) {
         say(text, sizeof text, "%s", shown->message);
@@ -292,7 +293,7 @@ void screen_draw(live *shown)
     int lines = LINES - HEAD - 2;
     if (LINES < LEAST_LINES || COLS < LEAST_COLUMNS) {
         erase();
-        mvaddnstr(0, 0, "The terminal is too small: 40 x 10 at least. q quits.", COLS);
+        mvaddnstr(0, 0, "The terminal is too small: at least 40 x 10. q quits.", COLS);
         refresh();
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal, by ncurses: begun, drawn, listened to, and always given back as it was.
- * Threads: the main thread's; one screen.
+ * The terminal, by ncurses: start, drawing, keys, and restoring it in every case.
+ * Threads: the main thread only; one screen.
  */
 #ifndef CENOTE_TOOL_SCREEN_H
 #define CENOTE_TOOL_SCREEN_H
@@ -10,13 +10,13 @@
 
 #include "tool/top_live.h"
 
-/* Takes the terminal; false: it cannot be used in this way, and `why` has a sentence. */
+/* Take over the terminal. Returns false with a sentence in `why` if it cannot be used. */
 bool screen_begin(bool colour, char *why, size_t room);
 void screen_end(void);
 
 void screen_draw(live *shown);
 
-/* A key, or 0 if there was none within so many milliseconds, or before `fd` became readable, or a signal came. */
+/* Return a key, or 0 if none came within `milliseconds`, before `fd` became readable or a signal came. */
 int screen_key(int fd, int milliseconds);
 
 #endif

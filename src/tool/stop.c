@@ -19,7 +19,7 @@ static atomic_int signal_number;
 static char paths[PATHS][PATH_ROOM];
 static atomic_int path_count;
 
-/* Calls nothing but what a handler may call: unlink, rmdir, _exit. */
+/* Only uses async-signal-safe functions: unlink, rmdir, _exit. */
 static void remove_paths(int from, int count)
 {
     while (count-- > from)
@@ -50,16 +50,16 @@ void stop_catch(void)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaddset(&action.sa_mask, numbers[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction before;
-        /* nohup, and a shell that starts us in the background, have them ignored: so it stays. */
+        /* nohup, and a shell that starts a background job, set them to ignored, and that is kept. */
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* ---- The output's reader --------------------------------------------------------------------------------- */
+/* ---- The reader of the output ---------------------------------------------------------------------------- */
 
-/* poll reports POLLERR for a pipe without a reader and POLLHUP for a socket without a peer, without being asked for either. */
+/* poll always reports POLLERR for a pipe without a reader and POLLHUP for a socket without a peer. */
 static void *watch_output(void *unused)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};
@@ -79,12 +79,12 @@ void stop_watch_output(void)
     if (fstat(STDOUT_FILENO, &s) != 0 || !(S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode))) return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    /* Without the thread the failure shows when the report is written. */
+    /* Without the thread the failure is noticed when the report is written. */
     if (pthread_create(&thread, NULL, watch_output, NULL) == 0) pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* ---- What others see of it ------------------------------------------------------------------------------- */
+/* ---- Interface ------------------------------------------------------------------------------------------- */
 
 const atomic_bool *stop_flag(void)
 {

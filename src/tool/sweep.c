@@ -6,28 +6,28 @@
 #include <string.h>
 
 enum {
-    VISITS_IN_TIME = 32,    /* what a sweep takes, more or less */
-    LONGEST_IN_TIME = 12,   /* a visit is at most such a part of it */
-    OPERATIONS_WANTED = 40, /* of a visit; fewer say little, ... */
+    VISITS_IN_TIME = 32,    /* roughly the number of visits in a sweep */
+    LONGEST_IN_TIME = 12,   /* a visit takes at most this fraction of the time limit */
+    OPERATIONS_WANTED = 40, /* per visit; fewer tell little, ... */
     OPERATIONS_LEAST = 8,   /* ... and fewer than these nothing */
-    /* of each object: a visit is to be that much longer than one operation, as tune_measure.c needs it */
+    /* per object: how much longer a visit is than one operation; tune_measure.c needs that */
     OPERATIONS_EACH = 9,
     WINDOWS_LEAST = 5,
     PEAKS_MOST = 3,
-    BISECTS_MOST = 10, /* noise can be bisected without end; rounds of checks must have their time */
+    BISECTS_MOST = 10, /* noise can be bisected endlessly; the rounds of checks need their time */
     SPOILED_MOST = 3,
-    NEIGHBOUR_ROUNDS = 2, /* in which the next larger size is looked at, too */
+    NEIGHBOUR_ROUNDS = 2, /* rounds that include the next larger size */
     QUEUE_MOST = 6,
 };
 
 struct sweep {
-    /* Fixed, but for max: a size that fails lowers it. */
+    /* Constant, except max: a size that fails lowers it. */
     knee_rule rule;
     uint32_t max;
     double time_limit;
 
     knee_point points[SWEEP_SIZES_MOST];
-    uint32_t rooms[SWEEP_SIZES_MOST]; /* of the points' visits */
+    uint32_t rooms[SWEEP_SIZES_MOST]; /* capacities of the points' visits */
     uint32_t count, visits;
 
     sweep_phase phase;
@@ -36,9 +36,9 @@ struct sweep {
     uint32_t peaks, bisects, spoiled;
     uint32_t round, queue[QUEUE_MOST], queued, at;
 
-    sweep_step step; /* the last that was given out, ... */
-    double began;    /* ... and when */
-    /* of a visit at least; and at most, since operations of the first size are slow */
+    sweep_step step; /* the last step returned, ... */
+    double began;    /* ... and its start */
+    /* length of a visit: at least; at most, because operations at the first size are slow */
     double usual_seconds, visit_seconds;
     double rate, overhead;
 };
@@ -130,9 +130,9 @@ static double mean_at(const sweep *self, uint32_t place)
     return knee_throughput(&self->points[place], knee_weather_of(self->points, self->count)).mean;
 }
 
-/* ---- What next --------------------------------------------------------------------------------------- */
+/* ---- The next step ----------------------------------------------------------------------------------- */
 
-/* Neither of the last two sizes brought more than half the margin. During the climb nothing else has been measured. */
+/* Neither of the last two sizes gained more than half the margin. During the climb nothing else has been measured. */
 static bool is_flat(const sweep *self)
 {
     if (self->count < 3) return false;
@@ -154,7 +154,7 @@ static uint32_t climb(sweep *self)
     return last->size * 2 < self->max ? last->size * 2 : self->max;
 }
 
-/* Sizes that are nearer to one another than the margin are not told apart. */
+/* The smallest distance between two sizes worth telling apart. */
 static uint32_t least_step(const sweep *self, uint32_t size)
 {
     double step = floor(size * self->rule.margin);
@@ -171,9 +171,10 @@ static uint32_t below_place(const sweep *self, int place)
     return between(self, place > 0 ? self->points[place - 1].size : 0, self->points[place].size);
 }
 
-/* Half way below the smallest that may be enough, then below the candidate, unless the next smaller one has been measured; then
- * between the best that keeps the goal and the next that does not. That a size is too small is found out by the check, but one
- * that was left out for one bad visit would not be looked at again: so what may be enough comes first. */
+/* Bisect below the smallest size that may be enough, then below the candidate, unless the next smaller size has been
+ * measured; then between the best that meets the goal and the next that does not. The checks reveal a size that is too
+ * small. A size that is wrongly left out, after one bad visit, would never be measured again, so sizes that may be
+ * enough come first. */
 static uint32_t bisect(sweep *self)
 {
     knee_answer answer = sweep_answer(self);
@@ -188,7 +189,7 @@ static uint32_t bisect(sweep *self)
     return size;
 }
 
-/* Beside the best, where the curve falls within a step: the true best may lie in between. */
+/* Next to the best size the curve falls within one step: the true best may lie in between. */
 static uint32_t peak(sweep *self)
 {
     knee_answer answer = sweep_answer(self);
@@ -248,7 +249,7 @@ static uint32_t check(sweep *self)
 {
     if (self->at < self->queued) return self->queue[self->at++];
     knee_answer answer = sweep_answer(self);
-    uint32_t size = bisect(self); /* the candidate may be another one now */
+    uint32_t size = bisect(self); /* the candidate may have changed */
     if (size) return size;
     bool is_checked_all =
         is_checked(self, answer.chosen) && is_checked(self, answer.chosen - 1) && is_checked(self, answer.best);
@@ -266,8 +267,9 @@ static uint32_t choose(sweep *self)
     return size;
 }
 
-/* How long the next visit to that size is to be. Where one object is slow several do more: there a shorter visit says as much, and
- * more of them, in turns, say more. What is not known of a size is taken from the next smaller one. */
+/* Return the length of the next visit to a size. If one object is slow, several objects complete more operations in the
+ * same time. A shorter visit then tells as much, and more visits, in turns, tell more. Unknown values are taken from
+ * the next smaller size. */
 static double seconds_for(const sweep *self, uint32_t size)
 {
     double rate = 0;
@@ -278,7 +280,7 @@ static double seconds_for(const sweep *self, uint32_t size)
     return fmin(fmax(wanted, self->usual_seconds), self->visit_seconds);
 }
 
-/* Windows long enough to have some operations each. */
+/* Choose windows that contain several operations each. */
 static uint32_t windows_for(const sweep *self, double seconds)
 {
     double windows = self->rate > 0 ? self->rate * seconds / 4 : KNEE_WINDOWS;
@@ -310,9 +312,9 @@ bool sweep_next(sweep *self, double elapsed, sweep_step *out)
     return true;
 }
 
-/* ---- What came of it --------------------------------------------------------------------------------- */
+/* ---- The result of a step ---------------------------------------------------------------------------- */
 
-/* A size that worked before is not given up for one failure, which others than the size may have caused. */
+/* A size that worked before is not given up after one failure, which may have another cause. */
 static bool note_failure(sweep *self)
 {
     knee_point *point = point_of(self, self->step.size);
@@ -326,13 +328,13 @@ static bool note_failure(sweep *self)
         return false;
     }
     point->failed = true;
-    /* A larger one that worked shows that the size is not why; then only this one is left out. */
+    /* If a larger size has worked, the size is not the cause: only this one is left out. */
     if (point == &self->points[self->count - 1]) self->max = self->step.size - 1;
     if (self->max == 0) self->end = SWEEP_FAILED;
     return true;
 }
 
-/* Slow operations need longer visits; how long is known after the first. */
+/* Slow operations need longer visits. The first visit shows how long. */
 static bool is_too_short(sweep *self, const sweep_outcome *outcome)
 {
     if (self->visits > 1 || outcome->operations >= OPERATIONS_WANTED) return false;
@@ -351,7 +353,8 @@ bool sweep_note(sweep *self, double elapsed, const sweep_outcome *outcome)
     self->visits++;
     if (outcome->failed) return note_failure(self);
     if (outcome->operations == 0 &&
-        self->rate > 0) { /* others went well: it is the machine that stood still, or the server */
+        /* other visits had operations: the machine or the server stood still */
+        self->rate > 0) {
         if (++self->spoiled >= SPOILED_MOST) self->end = SWEEP_FAILED;
         return false;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Targets: which kind a URL names, and what all kinds have in common. */
+/* Targets: the kind that a URL selects, and what all kinds share. */
 #include "tool/target.h"
 
 #include <pthread.h>
@@ -15,8 +15,8 @@
 #include "tool/terminal.h"
 
 enum { USUAL_KEYS = 20000 };
-static const double SHOWN_AFTER = 0.5; /* seconds: whoever is quicker needs no progress */
-static const char ended_early[] = "It was ended before anything was measured.";
+static const double SHOWN_AFTER = 0.5; /* seconds before progress is shown */
+static const char ended_early[] = "Stopped before anything was measured.";
 
 static const target_kind *const kinds[] = {&target_sqlite, &target_pq,   &target_mariadb,
                                            &target_redis,  &target_http, NULL};
@@ -55,8 +55,8 @@ static const target_kind *kind_of(const char *url)
     return NULL;
 }
 
-/* Copies the URL without passwords: the one before the @, and those that parameters give. A ? or # does not end the place
- * where an @ is looked for: libpq has both in passwords, and too much is hidden rather than too little. */
+/* Copy the URL without passwords: the one before the @, and those in parameters. The search for the @ goes beyond ? and
+ * #, which libpq allows in passwords: it is better to hide too much than too little. */
 static void show(char *out, size_t room, const char *url)
 {
     const char *authority = strstr(url, "://"), *at = NULL, *colon = NULL;
@@ -90,17 +90,15 @@ static bool is_blank(const char *text)
 static cen_status check_settings(const target *self, cen_error *error)
 {
     if (is_blank(self->settings.query) || is_blank(self->settings.write))
-        return target_say(error, CEN_INVALID, 0, "--%s is empty: what is an operation to do?",
+        return target_say(error, CEN_INVALID, 0, "--%s is empty; say what an operation does.",
                           is_blank(self->settings.query) ? "query" : "write");
     if ((self->settings.ca || self->settings.insecure) && strncmp(self->settings.url, "https:", 6) != 0)
-        return target_say(error, CEN_INVALID, 0, "--%s is for https, and this is no URL of that.",
-                          self->settings.ca ? "ca" : "insecure");
+        return target_say(error, CEN_INVALID, 0, "--%s requires an https URL.", self->settings.ca ? "ca" : "insecure");
     if (self->settings.write && self->settings.write_share <= 0)
         return target_say(error, CEN_INVALID, 0,
-                          "--write says how to write, but --write-share, how often, is missing.");
+                          "--write needs --write-share: the share of the operations that write.");
     if (self->settings.write_share > 0 && !self->settings.write && !self->kind->usual_write)
-        return target_say(error, CEN_INVALID, 0,
-                          "--write-share needs --write for a %s target: what is an operation that writes to do?",
+        return target_say(error, CEN_INVALID, 0, "--write-share needs --write for a %s target: say what a write does.",
                           self->kind->system);
     return CEN_OK;
 }
@@ -113,14 +111,13 @@ cen_status target_open(const target_settings *settings, target **out, cen_error 
     if (!kind) {
         char shown[128];
         show(shown, sizeof shown, url);
-        return target_say(
-            error, CEN_INVALID, 0,
-            "\"%s\" is no URL of a kind there is: sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, "
-            "unix:// (Redis), http:// or https://.",
-            shown);
+        return target_say(error, CEN_INVALID, 0,
+                          "\"%s\" is not a supported URL; use sqlite:PATH, postgresql://, mariadb://, mysql://, "
+                          "redis://, unix:// (Redis), http:// or https://.",
+                          shown);
     }
     self = calloc(1, sizeof *self);
-    if (!self) return target_say(error, CEN_NO_MEMORY, 0, "There is no memory.");
+    if (!self) return target_say(error, CEN_NO_MEMORY, 0, "Out of memory.");
     self->kind = kind;
     self->settings = *settings;
     self->settings.url = url;
@@ -145,7 +142,7 @@ void target_close(target *self)
 {
     if (!self) return;
     self->kind->close(self);
-    /* A thread that has used OpenSSL must be gone before the process ends: both give back what OpenSSL keeps for it. */
+    /* A thread that has used OpenSSL must end before the process does, because both free OpenSSL's state. */
     cen_runtime_free(self->runtime);
     free(self);
 }
@@ -187,19 +184,19 @@ void target_pools_free(target *self, target_pools *pools)
 static void word(target_limit *self)
 {
     char reserved[48] = "";
-    if (self->reserved) snprintf(reserved, sizeof reserved, ", of which %u are reserved", self->reserved);
+    if (self->reserved) snprintf(reserved, sizeof reserved, ", %u of them reserved", self->reserved);
     if (self->most)
         snprintf(self->words, sizeof self->words, "allows %u connections%s; %u in use before", self->most, reserved,
                  self->in_use - 1);
 }
 
-/* ---- A first try ----------------------------------------------------------------------------------------- */
+/* ---- Probe ----------------------------------------------------------------------------------------------- */
 
-/* The pool that tries it is of no interest to anybody: what is said of it is cut off. */
+/* Remove the name of the probe's pool from the text. It would tell the user nothing. */
 static cen_status reword(cen_error *error)
 {
-    static const char *const heads[] = {"pool \"probe\": an object could not be opened: ",
-                                        "pool \"probe\": the driver could not begin: "};
+    static const char *const heads[] = {"pool \"probe\": cannot open an object: ",
+                                        "pool \"probe\": the driver failed to initialise: "};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         size_t length = strlen(heads[i]);
         if (strncmp(error->text, heads[i], length) == 0)
@@ -225,17 +222,17 @@ static cen_status try_one(target *self, void *object, bool writes, int *status, 
                       inner.text);
 }
 
-/* The first connection and the first operation may take as long as any: whoever does not want to wait is heard meanwhile, and sees
- * what is waited for. */
+/* Beside the first connection and the first operation, which may take any time, this thread reacts to signals and shows
+ * what the program waits for. */
 typedef struct guard {
     pthread_t thread;
-    progress *line;           /* the guard's, until it has ended */
-    _Atomic(cen_pool *) pool; /* NULL while its first connection is opened */
+    progress *line;           /* the guard's until it has ended */
+    _Atomic(cen_pool *) pool; /* NULL while the first connection is opened */
     atomic_bool done;
     bool started;
 } guard;
 
-/* An opening cannot be interrupted; but nothing is lost by leaving it. */
+/* An open cannot be interrupted, but leaving it loses nothing. */
 static void leave(guard *self)
 {
     progress_clear(self->line);
@@ -256,7 +253,7 @@ static void *watch_for_stop(void *argument)
     }
     cen_pool *pool = atomic_load(&self->pool);
     if (!atomic_load(&self->done) && !pool) leave(self);
-    if (!atomic_load(&self->done)) cen_pool_close(pool, CEN_NOW, NULL, NULL); /* interrupts what is under way */
+    if (!atomic_load(&self->done)) cen_pool_close(pool, CEN_NOW, NULL, NULL); /* interrupts the running operation */
     progress_clear(self->line);
     return NULL;
 }
@@ -294,7 +291,7 @@ cen_status target_probe(target *self, progress *line, target_limit *limit, int *
     if (got == CEN_OK) {
         got = try_one(self, lease.object, false, status, error);
         if (got == CEN_OK && self->settings.write_share > 0) got = try_one(self, lease.object, true, status, error);
-        /* A server that does not tell its limit is no failure. */
+        /* A server that does not reveal its limit is not a failure. */
         if (limit) memset(limit, 0, sizeof *limit);
         if (got == CEN_OK && limit && self->kind->limit && self->kind->limit(self, lease.object, limit, NULL) == CEN_OK)
             word(limit);

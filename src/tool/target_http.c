@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP: a GET of the URL's path, or what the query says: a path, or a method, a path and, if there is one, a body. Each {} becomes
- * a number. An answer of 200 to 399 is good.
+ * HTTP: a GET of the URL's path, or the query: a path; or a method, a path and optionally a body. Each {} becomes a
+ * number. A status from 200 to 399 is a success.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct request {
     char method[METHOD], path[PATH], body[PATH];
 } request;
 
-/* The same with its numbers. */
+/* The same with numbers in place of {}. */
 typedef struct asked {
     const char *method;
     char path[PATH * 2], body[PATH * 2];
@@ -30,7 +30,8 @@ typedef struct web {
     request read, write;
 } web;
 
-/* "/orders/{}", or "POST /orders {\"id\": {}}". A body wants a method before it: a path alone may have spaces. */
+/* Parse "/orders/{}" or "POST /orders {\"id\": {}}". A body requires a method, because a lone path may contain
+ * spaces. */
 static void read_request(request *self, const char *text)
 {
     size_t method = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), path;
@@ -49,7 +50,7 @@ static bool is_json(const char *body)
     return body[0] == '{' || body[0] == '[';
 }
 
-/* The URL is cut after the host: what comes then is what is asked for. */
+/* Cut the URL after the host. The rest is the default request. */
 static void cut(web *self, const target_settings *settings)
 {
     const char *url = settings->url, *host = strstr(url, "://") + 3;
@@ -57,7 +58,7 @@ static void cut(web *self, const target_settings *settings)
     snprintf(self->base, sizeof self->base, "%.*s", (int)length, url);
     read_request(&self->read, settings->query ? settings->query : url + length);
     if (settings->write) read_request(&self->write, settings->write);
-    /* Connections are made by a small request for the same, without its parameters; or for / if it differs each time. */
+    /* New connections are tested by a small request for the path without its parameters, or for / if it varies. */
     const char *path = self->read.path;
     snprintf(self->warm, sizeof self->warm, "%.*s", (int)strcspn(path, "?"), strstr(path, "{}") ? "/" : path);
     if (is_json(self->read.body) || is_json(self->write.body)) self->headers[0] = "Content-Type: application/json";
@@ -72,9 +73,10 @@ static cen_status open_web(target *self, cen_error *error)
         (settings->write && strlen(settings->write) >= PATH - 1))
         return target_say(
             error, CEN_INVALID, 0,
-            "The URL is http://HOST[:PORT][/PATH], and it, the query and the write have less than %d bytes.", PATH);
+            "Write the URL as http://HOST[:PORT][/PATH]; the URL, --query and --write can each have at most %d bytes.",
+            PATH - 2);
     own = calloc(1, sizeof *own);
-    if (!own) return target_say(error, CEN_NO_MEMORY, 0, "There is no memory.");
+    if (!own) return target_say(error, CEN_NO_MEMORY, 0, "Out of memory.");
     cut(own, settings);
     if (!self->settings.query) self->settings.query = own->read.path;
     own->options = CEN_CURL_OPTIONS(.url = own->base, .warm_path = own->warm, .ca_file = settings->ca,
@@ -110,12 +112,12 @@ static size_t drop(char *bytes, size_t one, size_t count, void *argument)
     return one * count;
 }
 
-/* Whatever is no plain GET, by curl's own options; the driver puts them back when the handle is given. */
+/* Send anything but a plain GET with curl's own options. The driver resets them when the handle is given back. */
 static cen_status send_request(CURL *handle, const asked *what, long *answer, cen_error *error)
 {
     cen_status status = cen_curl_path(handle, what->path);
-    if (status != CEN_OK) return target_say(error, status, 0, "The path %.300s cannot be asked for.", what->path);
-    bool has_body = what->body[0] || what->method[0] == 'P'; /* POST, PUT and PATCH have one, be it empty */
+    if (status != CEN_OK) return target_say(error, status, 0, "The path %.300s cannot be requested.", what->path);
+    bool has_body = what->body[0] || what->method[0] == 'P'; /* POST, PUT and PATCH have a body, even if empty */
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, drop);
     if (strcmp(what->method, "HEAD") == 0) curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
     else curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, what->method);
@@ -142,7 +144,7 @@ static cen_status operate_web(target *self, void *object, const target_turn *tur
     const web *own = self->own;
     const request *what = turn->writes ? &own->write : &own->read;
     asked now;
-    now.method = what->method; /* what is not written below is not read: it need not be zeroed each time */
+    now.method = what->method; /* fields not written below are not read, so zeroing is unnecessary */
     long answer = 0;
     put_numbers(self, what->path, turn, now.path, sizeof now.path);
     put_numbers(self, what->body, turn, now.body, sizeof now.body);
@@ -150,7 +152,7 @@ static cen_status operate_web(target *self, void *object, const target_turn *tur
     cen_status status = is_plain ? get(object, now.path, &answer, error) : send_request(object, &now, &answer, error);
     if (status == CEN_OK && (answer < 200 || answer > 399))
         status = target_say(error, answer == 429 || answer == 503 ? CEN_FULL : CEN_DRIVER, (int)answer,
-                            "The server answers %ld to %s %.300s.", answer, now.method, now.path);
+                            "The server returned %ld for %s %.300s.", answer, now.method, now.path);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* MariaDB and MySQL: a statement, prepared once for each connection if it has parameters (?), else sent as it is. */
+/* MariaDB and MySQL: a statement, prepared once per connection if it has parameters (?), else sent as text. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ typedef struct maria {
 static cen_status open_maria(target *self, cen_error *error)
 {
     maria *own = calloc(1, sizeof *own);
-    if (!own) return target_say(error, CEN_NO_MEMORY, 0, "There is no memory.");
+    if (!own) return target_say(error, CEN_NO_MEMORY, 0, "Out of memory.");
     own->checks = !self->settings.query;
     own->options = CEN_MARIADB_OPTIONS(.url = self->settings.url);
     self->driver = cen_mariadb_with(&own->options);
@@ -32,13 +32,12 @@ static void close_maria(target *self)
     free(self->own);
 }
 
-/* What the connection says of its last call, also where it says nothing. */
+/* Store the error of the connection's last call, even if it has no text. */
 static cen_status told(MYSQL *mysql, cen_error *error)
 {
     cen_status status = cen_mariadb_error_get(mysql, error);
-    return status != CEN_OK
-               ? status
-               : target_say(error, CEN_DRIVER, 0, "The statement failed, and the server does not say why.");
+    return status != CEN_OK ? status
+                            : target_say(error, CEN_DRIVER, 0, "The statement failed; the server gives no reason.");
 }
 
 /* ---- Without parameters ---------------------------------------------------------------------------------- */
@@ -57,14 +56,14 @@ static cen_status ask(MYSQL *mysql, const char *sql, bool checks, cen_error *err
         if (!result && mysql_field_count(mysql) > 0) return told(mysql, error);
         bool good = !checks || is_one(result);
         if (result) mysql_free_result(result);
-        if (!good) return target_say(error, CEN_DRIVER, 0, "The server's answer to \"%s\" is not 1.", usual);
+        if (!good) return target_say(error, CEN_DRIVER, 0, "The result of \"%s\" is not 1.", usual);
         int next = mysql_next_result(mysql);
         if (next < 0) return CEN_OK;
         if (next > 0) return told(mysql, error);
     }
 }
 
-/* ---- With them ------------------------------------------------------------------------------------------- */
+/* ---- With parameters ------------------------------------------------------------------------------------- */
 
 static cen_status read_all(MYSQL *mysql, MYSQL_STMT *statement, cen_error *error)
 {
@@ -86,7 +85,7 @@ static cen_status ask_with(target *self, MYSQL *mysql, const char *sql, const ta
     if (status != CEN_OK) return status;
     unsigned long count = mysql_stmt_param_count(statement);
     if (count > PARAMETERS)
-        return target_say(error, CEN_INVALID, 0, "A query here has at most %d parameters.", PARAMETERS);
+        return target_say(error, CEN_INVALID, 0, "A query can have at most %d parameters.", PARAMETERS);
     memset(binds, 0, sizeof binds);
     for (unsigned i = 0; i < count; i++) {
         values[i] = (long long)target_draw(self, turn, i);

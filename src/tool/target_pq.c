@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PostgreSQL: a statement, prepared once for each connection, with a number for each $1. */
+/* PostgreSQL: a statement, prepared once per connection, with a number for each $1. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@ static const char usual[] = "select 1";
 
 typedef struct post {
     cen_pq_options options;
-    int reads, writes; /* how many parameters each statement has */
+    int reads, writes; /* the number of parameters of each statement */
     bool checks;
 } post;
 
-/* The highest number after a $ that is not in quotes. */
+/* Return the highest number after a $ outside quotes. */
 static int parameters_of(const char *sql)
 {
     int most = 0;
@@ -42,13 +42,13 @@ static int parameters_of(const char *sql)
 static cen_status open_post(target *self, cen_error *error)
 {
     post *own = calloc(1, sizeof *own);
-    if (!own) return target_say(error, CEN_NO_MEMORY, 0, "There is no memory.");
+    if (!own) return target_say(error, CEN_NO_MEMORY, 0, "Out of memory.");
     own->checks = !self->settings.query;
     own->reads = parameters_of(self->settings.query);
     own->writes = parameters_of(self->settings.write);
     if (own->reads > PARAMETERS || own->writes > PARAMETERS) {
         free(own);
-        return target_say(error, CEN_INVALID, 0, "A query here has at most %d parameters.", PARAMETERS);
+        return target_say(error, CEN_INVALID, 0, "A query can have at most %d parameters.", PARAMETERS);
     }
     own->options = CEN_PQ_OPTIONS(.uri = self->settings.url);
     self->driver = cen_pq_with(&own->options);
@@ -76,7 +76,7 @@ static cen_status operate_post(target *self, void *object, const target_turn *tu
         cen_pq_run(object, turn->writes ? self->settings.write : self->settings.query, count, values, &result, error);
     if (status != CEN_OK) return status;
     if (own->checks && !turn->writes && (PQntuples(result) != 1 || strcmp(PQgetvalue(result, 0, 0), "1") != 0))
-        status = target_say(error, CEN_DRIVER, 0, "The server's answer to \"%s\" is not 1.", usual);
+        status = target_say(error, CEN_DRIVER, 0, "The result of \"%s\" is not 1.", usual);
     PQclear(result);
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Redis: a command, as it is typed: words, those with spaces in quotes, and a number for each {}. */
+/* Redis: a command as it is typed: words, with quotes around those that contain spaces, and a number for each {}. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ typedef struct dis {
     bool checks;
 } dis;
 
-/* Cuts the text into words. */
+/* Split the text into words. */
 static cen_status split(line *self, const char *text, cen_error *error)
 {
     size_t to = 0;
@@ -38,7 +38,7 @@ static cen_status split(line *self, const char *text, cen_error *error)
             if (quote ? *at == quote : *at == '"' || *at == '\'') quote = quote ? 0 : *at;
             else self->text[to++] = *at;
             if (quote && !at[1])
-                return target_say(error, CEN_INVALID, 0, "The command \"%.60s\" has a quote without its end.", text);
+                return target_say(error, CEN_INVALID, 0, "The command \"%.60s\" has an unclosed quote.", text);
         }
         self->text[to++] = 0;
     }
@@ -48,7 +48,7 @@ static cen_status split(line *self, const char *text, cen_error *error)
 static cen_status open_dis(target *self, cen_error *error)
 {
     dis *own = calloc(1, sizeof *own);
-    if (!own) return target_say(error, CEN_NO_MEMORY, 0, "There is no memory.");
+    if (!own) return target_say(error, CEN_NO_MEMORY, 0, "Out of memory.");
     own->checks = !self->settings.query;
     cen_status status = split(&own->read, self->settings.query ? self->settings.query : usual, error);
     if (status == CEN_OK && self->settings.write) status = split(&own->write, self->settings.write, error);
@@ -67,7 +67,7 @@ static void close_dis(target *self)
     free(self->own);
 }
 
-/* An error may be within an array, as an answer to EXEC. */
+/* Return an error in a reply. It may be inside an array, as in the reply to EXEC. */
 static const redisReply *error_in(const redisReply *reply)
 {
     if (reply->type == REDIS_REPLY_ERROR) return reply;
@@ -78,7 +78,7 @@ static const redisReply *error_in(const redisReply *reply)
     return NULL;
 }
 
-/* The words with their numbers put in: into `room`, which has the place for that. */
+/* Write the words with their numbers into `room`, which is large enough. */
 static void put_numbers(const target *self, const line *from, const target_turn *turn, const char **words,
                         size_t *lengths, char *room)
 {
@@ -104,7 +104,7 @@ static cen_status operate_dis(target *self, void *object, const target_turn *tur
     const line *from = turn->writes ? &own->write : &own->read;
     const char *words[WORDS];
     size_t lengths[WORDS];
-    char room[LINE * 11]; /* a number takes the place of two characters and is at most 20 long */
+    char room[LINE * 11]; /* a number of at most 20 digits replaces 2 characters */
     redisContext *redis = object;
     put_numbers(self, from, turn, words, lengths, room);
     redisReply *reply = cen_redis_command_argv(redis, from->count, words, lengths);
@@ -113,9 +113,9 @@ static cen_status operate_dis(target *self, void *object, const target_turn *tur
                           redis->errstr);
     const redisReply *bad = error_in(reply);
     cen_status status = CEN_OK;
-    if (bad) status = target_say(error, CEN_DRIVER, CEN_REDIS_ERROR, "Redis answers: %.300s", bad->str);
+    if (bad) status = target_say(error, CEN_DRIVER, CEN_REDIS_ERROR, "Redis returned an error: %.300s", bad->str);
     else if (own->checks && !turn->writes && (reply->type != REDIS_REPLY_STATUS || strcmp(reply->str, "PONG") != 0))
-        status = target_say(error, CEN_DRIVER, CEN_REDIS_NONSENSE, "Redis answers PING with something else than PONG.");
+        status = target_say(error, CEN_DRIVER, CEN_REDIS_NONSENSE, "Redis did not reply PONG to PING.");
     freeReplyObject(reply);
     return status;
 }

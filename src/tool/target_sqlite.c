@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SQLite: a file of the user's or, without one, a sample that is made here.
+ * SQLite: the user's file or, without one, a sample that is created here.
  *
- * The sample has ORDERS orders of CUSTOMERS customers, who have the same number each, so that an answer can be checked: every
- * row is of the customer asked for, and all of them are there. A write adds to the total of one order.
+ * The sample has ORDERS orders of CUSTOMERS customers with the same number each, so results can be checked: every row
+ * belongs to the customer asked for, and all of them are returned. A write adds to the total of one order.
  *
- * A file of the user's is opened to read only, unless there are writes: nobody's file is changed, not even its journal's mode, by
- * being measured. With writes there are a writer and its readers, as libcenote-sqlite has them.
+ * The user's file is opened read-only unless there are writes: measuring changes no file, not even its journal mode.
+ * With writes there are one writer and several readers, as in libcenote-sqlite.
  */
 #include <errno.h>
 #include <signal.h>
@@ -29,14 +29,14 @@ static const char usual_elsewhere[] = "select count(*) from sqlite_schema";
 typedef struct lite {
     cen_sqlite_options options;
     char path[480];
-    int mark; /* what was named before the sample's files */
+    int mark; /* stop_mark before the sample's files were registered */
     bool is_sample, checks_read, checks_write;
 } lite;
 
 /* ---- The sample ------------------------------------------------------------------------------------------ */
 
-/* Everything SQLite may put there is named, so that nothing is left. Signals wait meanwhile: a directory that is made but not
- * named would stay if a second one came in between. */
+/* Register everything that SQLite may create there, so that nothing is left behind. Signals are blocked meanwhile: a
+ * directory that is created but not yet registered would stay if a second signal came in between. */
 static cen_status make_place(lite *self, cen_error *error)
 {
     static const char *const files[] = {"orders.db", "orders.db-journal", "orders.db-shm", "orders.db-wal"};
@@ -59,8 +59,8 @@ static cen_status make_place(lite *self, cen_error *error)
     if (named) return CEN_OK;
     if (made) rmdir(directory);
     return target_say(error, CEN_SYSTEM, code,
-                      "The sample file could not be made in %.200s: %s. TMPDIR names another place.", parent,
-                      made ? "too many files" : strerrordesc_np(code));
+                      "The sample file could not be created in %.200s: %s. Set TMPDIR to use another directory.",
+                      parent, made ? "too many files" : strerrordesc_np(code));
 }
 
 static int insert_orders(sqlite3 *db)
@@ -74,7 +74,7 @@ static int insert_orders(sqlite3 *db)
         sqlite3_bind_text(insert, 3, states[i % 4], -1, SQLITE_STATIC);
         sqlite3_bind_int(insert, 4, i * 37 % 10000);
         sqlite3_bind_int64(insert, 5, 1700000000 + (sqlite3_int64)i * 60);
-        sqlite3_bind_text(insert, 6, "Please leave it with the neighbours if nobody answers the door.", -1,
+        sqlite3_bind_text(insert, 6, "Please leave the parcel with the neighbours if no one is home.", -1,
                           SQLITE_STATIC);
         code = sqlite3_step(insert) == SQLITE_DONE ? sqlite3_reset(insert) : sqlite3_errcode(db);
     }
@@ -111,7 +111,7 @@ static cen_status open_lite(target *self, cen_error *error)
     const char *path = strchr(self->settings.url, ':') + 1;
     lite *own = calloc(1, sizeof *own);
     cen_status status = CEN_OK;
-    if (!own) return target_say(error, CEN_NO_MEMORY, 0, "There is no memory.");
+    if (!own) return target_say(error, CEN_NO_MEMORY, 0, "Out of memory.");
     if (strncmp(path, "//", 2) == 0) path += 2;
     own->is_sample = *path == 0;
     own->mark = stop_mark();
@@ -123,7 +123,7 @@ static cen_status open_lite(target *self, cen_error *error)
         status = target_say(error, CEN_INVALID, 0, "The path of the file is too long: %.60s...", path);
     } else if (self->settings.write_share > 0 && !self->settings.write) {
         status = target_say(error, CEN_INVALID, 0,
-                            "--write-share needs --write for a file of yours: what is an operation that writes to do?");
+                            "--write-share needs --write for a file of your own: say what a write does.");
     }
     if (status != CEN_OK) {
         stop_remove_since(own->mark);
@@ -156,7 +156,8 @@ static void bind(const target *self, const target_turn *turn, sqlite3_stmt *stat
         sqlite3_bind_int64(statement, i, (sqlite3_int64)target_draw(self, turn, (unsigned)i - 1));
 }
 
-/* Steps through all rows. SQLITE_DONE, or what went wrong; *rows of them, all of that customer unless *strange. */
+/* Step through all rows. Returns SQLITE_DONE or an error code; *rows: their number; *strange: a row of another
+ * customer. */
 static int read_rows(sqlite3_stmt *statement, int64_t customer, int *rows, bool *strange)
 {
     int code;
@@ -185,14 +186,14 @@ static cen_status operate_lite(target *self, void *object, const target_turn *tu
     status = code == SQLITE_DONE ? CEN_OK : cen_sqlite_error_get(db, code, error);
     sqlite3_reset(statement);
     if (status != CEN_OK || !checks) return status;
-    /* With keys beyond those of the sample an answer may be empty, and nothing can be said of it. */
+    /* With keys beyond the sample a result may be empty, so nothing can be checked. */
     if (self->settings.keys > ORDERS) return CEN_OK;
     if (turn->writes ? sqlite3_changes(db) != 1 : rows != EACH || strange)
-        return target_say(error, CEN_DRIVER, 0, "The answer is not what is in the sample file: %d rows.", rows);
+        return target_say(error, CEN_DRIVER, 0, "The result does not match the sample file: %d rows.", rows);
     return CEN_OK;
 }
 
-/* ---- A writer and its readers ---------------------------------------------------------------------------- */
+/* ---- One writer and its readers -------------------------------------------------------------------------- */
 
 static cen_status new_pools(target *self, const cen_pool_options *options, target_pools *out, cen_error *error)
 {

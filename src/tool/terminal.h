@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a terminal can do, and the one line that says how far something is.
+ * Properties of the terminal, and the progress line.
  *
- * Colours are used where the stream is a terminal, TERM is not "dumb" and NO_COLOR is not set, or empty. Without a terminal the
- * program prints plain lines.
+ * Colours are used if the stream is a terminal, TERM is not "dumb", and NO_COLOR is unset or empty. Without a terminal
+ * the program prints plain lines.
  *
- * Threads: a stream's and a progress' own.
+ * Threads: one at a time per stream and per progress.
  */
 #ifndef CENOTE_TOOL_TERMINAL_H
 #define CENOTE_TOOL_TERMINAL_H
@@ -15,29 +15,29 @@
 #include <stdio.h>
 
 bool terminal_is(FILE *stream);
-unsigned terminal_width(FILE *stream); /* columns; 80 if nobody knows */
+unsigned terminal_width(FILE *stream); /* columns; 80 if unknown */
 bool terminal_has_colour(FILE *stream);
 
-/* The sequence that begins an ink on that stream, "" without colours. INK_PLAIN ends them all. */
+/* Return the escape sequence that starts an ink on that stream; "" without colours. INK_PLAIN ends all of them. */
 typedef enum ink { INK_PLAIN = 0, INK_BOLD, INK_FAINT, INK_GOOD, INK_WARN, INK_BAD, INK_ACCENT } ink;
 const char *terminal_ink(FILE *stream, ink wanted);
 
-/* Writes a bar of `columns` characters, "[######....]", for a share from 0 to 1, into text of at least columns + 1 bytes. */
+/* Write a bar of `columns` characters, "[######....]", for a share from 0 to 1. `text` has at least columns + 1 bytes. */
 void terminal_bar(char *text, unsigned columns, double share);
 
-/* How far something is, on the standard error: on a terminal one line that is drawn anew in place, at most ten times a second;
- * else one line every two seconds; nothing if it is quiet. */
+/* The progress of the work, on the standard error. On a terminal it is one line that is redrawn in place, at most 10
+ * times per second. Otherwise it is a line every 2 s. With quiet it is nothing. */
 typedef struct progress {
     FILE *stream;
     bool is_quiet, is_drawn;
-    int64_t last; /* when it was shown, on the monotonic clock; 0: never */
+    int64_t last; /* the time of the last output, on the monotonic clock; 0: none yet */
     int64_t began;
 } progress;
 
 void progress_begin(progress *self, bool quiet);
-/* One line without its newline; what does not fit on the terminal's line is cut. */
+/* Show one line without its newline, cut to the terminal's width. */
 __attribute__((format(printf, 2, 3))) void progress_show(progress *self, const char *format, ...);
-/* Takes the line off the terminal, so that something else can be printed. May be shown again after. */
+/* Remove the line from the terminal, so that something else can be printed. It may be shown again afterwards. */
 void progress_clear(progress *self);
 
 #endif

@@ -6,7 +6,7 @@
 
 static const char unreadable[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* How many bytes at `from` are one letter; 0: none. jansson says what is UTF-8. */
+/* Return the number of bytes of one character; 0: invalid. jansson decides what is valid UTF-8. */
 static size_t letter(const char *from)
 {
     size_t length = strnlen(from, 4);

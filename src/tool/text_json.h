@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Texts of servers and of other processes as JSON: whatever their bytes are, what can be read of them is kept.
+ * Texts of servers and of other processes as JSON, with any bytes: everything readable is kept.
  */
 #ifndef CENOTE_TOOL_TEXT_JSON_H
 #define CENOTE_TOOL_TEXT_JSON_H
 
 #include <jansson.h>
 
-/* Each byte that is no UTF-8 becomes U+FFFD. NULL: null. */
+/* Each byte that is not valid UTF-8 becomes U+FFFD. NULL: null. */
 json_t *text_as_json(const char *from);
 
 #endif

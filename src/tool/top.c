@@ -24,12 +24,10 @@ typedef struct settings {
 static const settings usual = {.interval_ns = SECOND_NS};
 
 static const option_row rows[] = {
-    {"interval", 'i', OPTION_DURATION, "TIME", offsetof(settings, interval_ns), 0, 60e9, NULL,
-     "from one look to the next (1s)"},
+    {"interval", 'i', OPTION_DURATION, "TIME", offsetof(settings, interval_ns), 0, 60e9, NULL, "refresh interval (1s)"},
     {"once", '1', OPTION_FLAG, NULL, offsetof(settings, once), 0, 0, NULL,
-     "print plain text once; as without a terminal"},
-    {"json", 0, OPTION_FLAG, NULL, offsetof(settings, json), 0, 0, NULL,
-     "print what the process answers, as JSON, once"},
+     "print plain text once (the default without a terminal)"},
+    {"json", 0, OPTION_FLAG, NULL, offsetof(settings, json), 0, 0, NULL, "print the JSON response of the process once"},
     WATCHING_ROWS(settings, client),
     {0},
 };
@@ -69,12 +67,12 @@ static void print_panes(const model *m, json_t *events)
     unsigned columns = terminal_is(stdout) ? terminal_width(stdout) : 0;
     for (int pane = 0; pane < PANES; pane++) {
         view_table shown = view_of((view_pane)pane, m, events);
-        /* a busy pool tells of every wait */
+        /* a busy pool reports every wait */
         if (pane == PANE_EVENTS) view_keep_from(&shown, VIEW_LEVEL_COLUMN, VIEW_NOTICE);
         size_t all = shown.count;
         if (pane == PANE_EVENTS && all > LAST) view_cut(&shown, LAST);
         if (all > 0 || pane == PANE_POOLS) {
-            printf("\n%s (%zu%s)\n", view_pane_names[pane], all, all > shown.count ? ", the last of them" : "");
+            printf("\n%s (%zu%s)\n", view_pane_names[pane], all, all > shown.count ? ", only the latest shown" : "");
             view_print(&shown, stdout, columns);
         }
         view_table_free(&shown);
@@ -85,14 +83,14 @@ static int print_looks(const command *self, client *peer, const feed_look *befor
 {
     const char *shown = client_address(peer)->shown;
     model *m = model_new(before->components, after->components);
-    if (!m) return command_fail(self, EXIT_UNREACHABLE, "%s answers, but it is not cenote's inspect.", shown);
+    if (!m) return command_fail(self, EXIT_UNREACHABLE, "%s is not a cenote inspection endpoint.", shown);
     print_process(after->process, shown);
     print_panes(m, after->events);
     model_free(m);
     return EXIT_DONE;
 }
 
-/* Looks twice, so that there are rates; with an interval of 0 once. */
+/* Take two samples, so that there are rates; with an interval of 0 take one. */
 static int print_once(const command *self, const settings *s, client *peer)
 {
     feed_look before = {.told = false}, after = {.told = false};
@@ -114,7 +112,7 @@ static int print_once(const command *self, const settings *s, client *peer)
 
 /* ---- Live ------------------------------------------------------------------------------------ */
 
-/* Questions end early when the screen is left, for whatever reason. */
+/* Requests end early when the screen is left for any reason. */
 static atomic_bool leaving;
 
 static void live_loop(live *seen, feed *source)
@@ -136,7 +134,7 @@ static int run_live(const command *self, const settings *s, client *peer)
     int64_t interval = s->interval_ns > least ? s->interval_ns : s->interval_ns > 0 ? least : SECOND_NS;
     json_t *process;
     cen_error error;
-    /* What is wrong from the beginning is said in the terminal as it was, not on a screen that goes away. */
+    /* Errors at the start are printed on the normal terminal, not on a screen that disappears. */
     if (client_greet(peer, &process, &error) != CEN_OK) {
         client_close(peer);
         return watching_fail(self, &error);
@@ -155,7 +153,7 @@ static int run_live(const command *self, const settings *s, client *peer)
     }
     screen_end();
     atomic_store(&leaving, true);
-    if (!source) return command_fail(self, EXIT_SYSTEM, "There is no memory, or no thread, to ask the process.");
+    if (!source) return command_fail(self, EXIT_SYSTEM, "Cannot poll the process: out of memory or threads.");
     feed_stop(source);
     live_end(&seen);
     return stop_status(EXIT_DONE);
@@ -180,18 +178,19 @@ const command top_command = {
     .name = "top",
     .summary = "shows a running process, live",
     .arguments = "[ADDRESS|PID]",
-    .teaching = "Shows the pools of a process that has inspect on (cen_inspect_start): what is held, idle, being\n"
-                "opened and waited for, how many takes there are a second, how long they wait and hold; who\n"
-                "holds objects, since when, taken where; who waits; crews, routers and supervisors; and what\n"
-                "happened. Keys: ? shows them, q quits.\n"
-                "\n" WATCHING_TEACHING "\n"
-                "Without a terminal, or with --once, it looks twice, an interval apart, and prints plain text.\n"
-                "\n"
-                "  cenote top                        the only process that has inspect on, or a list of them\n"
-                "  cenote top 4711                   that process\n"
-                "  cenote top localhost:9911         wherever it is\n"
-                "  cenote top --once unix:/run/s     once, as text\n"
-                "  cenote top --json | jq .components[]  once, as JSON\n",
+    .teaching =
+        "Shows the pools of a process that has inspection enabled (cen_inspect_start): held, idle and opening\n"
+        "objects, waiters, takes per second, percentiles of wait and hold time. Further panes show the holders\n"
+        "with their hold times and call sites, the waiters, crews and queues, routers and supervisors, and\n"
+        "events. The key ? lists all keys; q quits.\n"
+        "\n" WATCHING_TEACHING "\n"
+        "Without a terminal, or with --once, it takes two samples, one interval apart, and prints plain text.\n"
+        "\n"
+        "  cenote top                        the only process with inspection enabled, or a list to choose from\n"
+        "  cenote top 4711                   the process with that ID\n"
+        "  cenote top localhost:9911         a process by its address\n"
+        "  cenote top --once unix:/run/s     once, as text\n"
+        "  cenote top --json | jq .components[]  once, as JSON\n",
     .rows = rows,
     .settings_size = sizeof usual,
     .usual = &usual,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Telling the selected component to do something: asked for a value, then for a yes, then told, and its answer shown. */
+/* Actions on the selected component: ask for a value, then for confirmation, invoke, and show the result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 static const struct control {
     char key;
     const char *action, *words; /* "Pause pool orders?" */
-    const char *asks;           /* for a value; NULL: for none */
+    const char *asks;           /* the prompt for a value; NULL: none */
 } controls[] = {
     {'p', "pause", "Pause", NULL},
     {'u', "resume", "Resume", NULL},
     {'z', "resize", "Resize", "New size"},
-    {'l', "reload", "Reload", "Over how long (0 at once, 30s, 5m)"},
-    {'e', "evict", "Close what is idle of", NULL},
+    {'l', "reload", "Reload", "Over how long (0 = at once, 30s, 5m)"},
+    {'e', "evict", "Close the idle objects of", NULL},
 };
 
 static const struct control *control_of(const char *action, int key)
@@ -57,18 +57,17 @@ static void ask_for_value(live *self, const struct control *c, json_t *component
     self->mode = MODE_VALUE;
 }
 
-/* Why not, if it may not be told; the row's component otherwise. */
+/* Return the component of the row; NULL with a message if it cannot be controlled. */
 static json_t *component_to_tell(live *self, const struct control *c)
 {
     const view_row *row = live_row(self);
     json_t *component = row && row->number ? model_component(self->after, row->number) : NULL;
-    if (self->gone) live_message(self, TONE_BAD, "The process is not there.");
+    if (self->gone) live_message(self, TONE_BAD, "The process is gone.");
     else if (!model_truth(self->process, "control"))
-        live_message(self, TONE_BAD,
-                     "This process only lets itself be looked at: it has started inspect without control.");
-    else if (!component) live_message(self, TONE_BAD, "There is nothing here to be told.");
+        live_message(self, TONE_BAD, "This process is read-only: it started inspection without control.");
+    else if (!component) live_message(self, TONE_BAD, "The selected row accepts no commands.");
     else if (!obeys(component, c->action))
-        live_message(self, TONE_BAD, "%s %s does not know how to %s.", model_text(component, "kind"),
+        live_message(self, TONE_BAD, "%s %s does not support %s.", model_text(component, "kind"),
                      model_text(component, "name"), c->action);
     else return component;
     return NULL;
@@ -98,8 +97,8 @@ void live_typed_value(live *self)
     if (is_time) good = options_duration(self->input, &self->value);
     else good = options_number(self->input, &number) && number >= 1 && number <= 1e9;
     if (!good) {
-        live_message(self, TONE_BAD, "\"%s\" is no %s: nothing was changed.", self->input,
-                     is_time ? "time" : "whole number from 1");
+        live_message(self, TONE_BAD, "\"%s\" is not a %s; nothing was changed.", self->input,
+                     is_time ? "time" : "positive whole number");
         return;
     }
     if (!is_time) self->value = (int64_t)number;
@@ -111,6 +110,6 @@ void live_confirmed(live *self, bool yes)
     self->mode = MODE_TABLE;
     if (!yes) live_message(self, TONE_QUIET, "Nothing was changed.");
     else if (!feed_tell(self->feed, self->number, self->action, self->value))
-        live_message(self, TONE_BAD, "The answer to the last command has not come yet.");
-    else live_message(self, TONE_QUIET, "%s: told to %s ...", self->whom, self->action);
+        live_message(self, TONE_BAD, "The last command is still pending.");
+    else live_message(self, TONE_QUIET, "%s: %s requested ...", self->whom, self->action);
 }

@@ -13,7 +13,7 @@
 #include "tool/model.h"
 
 enum { EVENTS_MAX = 2000 };
-#define HISTORY_NS (5 * SECOND_NS) /* from one to the next: it is large, and has a sample more every 2.5 s */
+#define HISTORY_NS (5 * SECOND_NS) /* between history requests: a response is large and gains a sample every 2.5 s */
 
 struct feed {
     /* set before the thread starts */
@@ -23,9 +23,9 @@ struct feed {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* under the lock */
-    bool stop, hurry; /* hurry: look again at once */
+    bool stop, hurry; /* hurry: poll again at once */
     int64_t interval_ns;
-    bool full; /* there is something in the box */
+    bool full; /* the box has a look */
     feed_look box;
     bool wishes;
     uint64_t number;
@@ -33,7 +33,7 @@ struct feed {
     int64_t value;
     /* the thread's own */
     uint64_t next_events;
-    json_t *process; /* that was there last */
+    json_t *process; /* the last one seen */
     double cpu_seconds;
     int64_t cpu_at, history_at;
 };
@@ -54,7 +54,7 @@ void feed_look_free(feed_look *look)
     memset(look, 0, sizeof *look);
 }
 
-/* ---- A look ------------------------------------------------------------------------------- */
+/* ---- One look ----------------------------------------------------------------------------- */
 
 static cen_status read_events(client *peer, uint64_t *next, feed_look *out)
 {
@@ -85,7 +85,7 @@ cen_status feed_look_once(client *peer, uint64_t *next, feed_look *out)
     out->cpu = -1;
     out->events = json_array();
     cen_status status = out->events ? ask_all(peer, next, out)
-                                    : address_fail(&out->error, CEN_NO_MEMORY, "There is no memory for an answer.");
+                                    : address_fail(&out->error, CEN_NO_MEMORY, "Out of memory for a response.");
     if (status == CEN_OK) return status;
     json_decref(out->process);
     json_decref(out->components);
@@ -93,7 +93,7 @@ cen_status feed_look_once(client *peer, uint64_t *next, feed_look *out)
     return status;
 }
 
-/* Seconds of processor that a process of this machine has had; below 0: not known. */
+/* Return the processor seconds used by a process of this machine; below 0: unknown. */
 static double cpu_of(long pid)
 {
     char path[64], text[1024];
@@ -103,7 +103,7 @@ static double cpu_of(long pid)
     size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
     if (file) fclose(file);
     text[length] = 0;
-    char *after = strrchr(text, ')'); /* its name may have spaces and brackets in it */
+    char *after = strrchr(text, ')'); /* the name may contain spaces and brackets */
     if (!after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
         return -1;
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
@@ -120,7 +120,7 @@ static double measure_cpu(feed *self)
     return share;
 }
 
-/* When it started is counted back from now each time, and so never quite the same. */
+/* The start time is computed from the current time in each response, so it varies slightly. */
 bool feed_is_same(json_t *process, json_t *other)
 {
     int64_t apart = model_number(process, "started_ns") - model_number(other, "started_ns");
@@ -128,7 +128,7 @@ bool feed_is_same(json_t *process, json_t *other)
            apart < 5 * SECOND_NS;
 }
 
-/* A process of an earlier version has none. */
+/* A process of an earlier version has no history. */
 static void ask_history(feed *self, feed_look *out)
 {
     int64_t now = now_ns();
@@ -141,7 +141,7 @@ static void ask_history(feed *self, feed_look *out)
 static void look(feed *self, feed_look *out)
 {
     if (feed_look_once(self->client, &self->next_events, out) != CEN_OK) return;
-    if (self->process && !feed_is_same(self->process, out->process)) { /* it has events of its own */
+    if (self->process && !feed_is_same(self->process, out->process)) { /* another process, with its own events */
         feed_look_free(out);
         self->next_events = 0;
         self->cpu_at = self->history_at = 0;
@@ -155,7 +155,8 @@ static void look(feed *self, feed_look *out)
 
 /* ---- The box --------------------------------------------------------------------------------- */
 
-/* What was not taken is replaced, but for its events, and the answer to a wish. Under the lock. */
+/* Put a look into the box. It replaces one that was not taken, except for its events and the result of an action. Under
+ * the lock. */
 static void put(feed *self, feed_look *look)
 {
     if (self->full) {
@@ -186,14 +187,14 @@ bool feed_take(feed *self, feed_look *out)
     if (full) *out = self->box;
     if (full) memset(&self->box, 0, sizeof self->box);
     self->full = false;
-    if (read(self->fd, &count, sizeof count) < 0) count = 0; /* nobody had written */
+    if (read(self->fd, &count, sizeof count) < 0) count = 0; /* nothing was written */
     pthread_mutex_unlock(&self->lock);
     return full;
 }
 
 /* ---- The thread --------------------------------------------------------------------------------- */
 
-/* Under the lock, which it lets go of while it asks. */
+/* Carry out the requested action. Under the lock, which is released during the request. */
 static void carry_out(feed *self, feed_look *out)
 {
     char action[sizeof self->action];
@@ -239,7 +240,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Signals are the screen's. */
+/* Signals are handled by the screen's thread. */
 static bool start_thread(feed *self)
 {
     sigset_t all, before;

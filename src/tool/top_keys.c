@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each key does. */
+/* The effect of each key. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,23 +11,23 @@
 #define MOST_NS (60 * SECOND_NS)
 
 static const char *const help[] = {
-    "1 to 6, Tab, Left, Right   the pane: pools, holders, waiters, ...",
-    "Up, Down, k, j             a row; Page Up, Page Down, Home, End, g, G too",
-    "Enter                      all of the row: why a pool waits, a backtrace",
-    "s                          sort by the next column;  r  the other way round",
-    "/                          only rows with a text; Escape shows all again",
-    "v                          events of a higher level only, in turn",
-    "Space                      freeze the screen, or go on",
-    "+ -                        look more rarely, more often",
+    "1 to 6, Tab, Left, Right   select a pane: pools, holders, waiters, ...",
+    "Up, Down, k, j             select a row; also Page Up, Page Down, Home, End, g, G",
+    "Enter                      details of the row: why takes wait, a backtrace",
+    "s                          sort by the next column;  r  reverse the order",
+    "/                          show only rows that contain a text; Escape shows all",
+    "v                          change the lowest level of events shown",
+    "Space                      freeze or unfreeze the screen",
+    "+ -                        refresh less often, more often",
     "q                          quit",
     "",
-    "If the process allows control, to the pool of the row, after a question:",
-    "p pause   u resume   z resize   l reload   e evict what is idle",
+    "If the process allows control, for the selected pool, after a question:",
+    "p pause   u resume   z resize   l reload   e evict idle objects",
     "",
-    "BUSY: held, being opened, idle, of max. WAIT50 and WAIT99: half of the",
-    "takes of the last interval, and 99 of 100, did not wait for longer; USE50",
-    "and USE99: did not hold for longer. Dim: of all time, for want of newer.",
-    "HELD with a mark before it: at least so long.",
+    "BUSY: held, opening and idle objects as shares of MAX. WAIT50, WAIT99:",
+    "median and 99th percentile of the wait in the last interval. USE50,",
+    "USE99: the same of the hold time. Dim: since the start of the pool,",
+    "because the interval has no samples. HELD with a mark: at least this long.",
     NULL,
 };
 
@@ -95,17 +95,17 @@ static void choose_pane(live *self, int pane)
     live_refresh(self);
 }
 
-/* As it comes, then by each column in turn. */
+/* Sort in the natural order, then by each column in turn. */
 static void sort_next(live *self)
 {
     int *sort = &self->sort[self->pane];
     if (self->table.is_tree) {
-        live_message(self, TONE_QUIET, "A tree is not sorted.");
+        live_message(self, TONE_QUIET, "A tree cannot be sorted.");
         return;
     }
     if (++*sort >= (int)self->table.column_count) *sort = -1;
     live_refresh(self);
-    live_message(self, TONE_QUIET, "Sorted %s%s.", *sort < 0 ? "as it comes" : "by ",
+    live_message(self, TONE_QUIET, "Sorted %s%s.", *sort < 0 ? "in the original order" : "by ",
                  *sort < 0 ? "" : self->table.columns[*sort].title);
 }
 
@@ -124,7 +124,7 @@ static void change_interval(live *self, bool longer)
     if (self->interval_ns < LEAST_NS) self->interval_ns = LEAST_NS;
     if (self->interval_ns > MOST_NS) self->interval_ns = MOST_NS;
     feed_set_interval(self->feed, self->interval_ns);
-    live_message(self, TONE_QUIET, "A look every %s.", words_duration(text, self->interval_ns));
+    live_message(self, TONE_QUIET, "Refreshing every %s.", words_duration(text, self->interval_ns));
 }
 
 static void move(live *self, long by)
@@ -192,9 +192,9 @@ static void press_in_table(live *self, int key)
     }
 }
 
-/* ---- What is typed ------------------------------------------------------------------------------- */
+/* ---- Text input ---------------------------------------------------------------------------------- */
 
-/* A byte of a letter, or the last letter taken away. */
+/* Add a byte of a character, or remove the last character. */
 static void edit(char *input, int key)
 {
     size_t length = strlen(input);

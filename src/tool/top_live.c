@@ -13,7 +13,7 @@ void live_begin(live *self, feed *source, const char *shown, int64_t interval_ns
     self->interval_ns = interval_ns;
     self->cpu = -1;
     self->events = json_array();
-    self->level = VIEW_NOTICE; /* a busy pool tells of every wait, and that would be all there is to see */
+    self->level = VIEW_NOTICE; /* at lower levels a busy pool reports every wait, which would hide everything else */
     for (int i = 0; i < PANES; i++) self->sort[i] = -1;
 }
 
@@ -40,19 +40,19 @@ void live_message(live *self, live_tone tone, const char *format, ...)
     self->tone = tone;
 }
 
-/* ---- What was found ------------------------------------------------------------------------- */
+/* ---- Data ----------------------------------------------------------------------------------- */
 
-/* Numbers of one process are not compared with those of another. */
+/* Forget the old numbers: those of different processes must not be compared. */
 static void forget(live *self)
 {
     json_decref(self->after);
     json_decref(self->history);
     self->after = self->history = NULL;
     json_array_clear(self->events);
-    live_message(self, TONE_BAD, "Another process is there now.");
+    live_message(self, TONE_BAD, "Another process has taken its place.");
 }
 
-/* Where there is no room for all, single waits go first: whatever else happened is kept. */
+/* When there is no room for all events, single waits are dropped first. */
 static void keep_events(live *self, feed_look *look)
 {
     json_array_extend(self->events, look->events);
@@ -76,11 +76,11 @@ static void keep_look(live *self, feed_look *look)
         json_decref(self->history);
         self->history = json_incref(look->history);
     }
-    if (self->frozen) return; /* what is on the screen stays; the events are kept for later */
+    if (self->frozen) return; /* the screen stays; the events are kept for later */
     json_decref(self->before);
     self->before = self->after;
     self->after = json_incref(look->components);
-    view_table_free(&self->table); /* it has rows of the model */
+    view_table_free(&self->table); /* it refers to rows of the model */
     model_free(self->model);
     self->model = model_new(self->before, self->after);
     model_set_history(self->model, self->history);
@@ -98,20 +98,20 @@ void live_receive(live *self, feed_look *look)
     self->gone = look->components == NULL;
     if (self->gone) snprintf(self->gone_text, sizeof self->gone_text, "%s", look->error.text);
     else keep_look(self, look);
-    if (was_gone && !self->gone) live_message(self, TONE_GOOD, "It is back.");
+    if (was_gone && !self->gone) live_message(self, TONE_GOOD, "The process is back.");
     if (look->told) tell_answer(self, look);
     feed_look_free(look);
     if (!self->frozen) live_refresh(self);
 }
 
-/* ---- What is shown of it ------------------------------------------------------------------------ */
+/* ---- Display ------------------------------------------------------------------------------------ */
 
 const view_row *live_row(const live *self)
 {
     return self->selected < self->table.count ? &self->table.rows[self->selected] : NULL;
 }
 
-/* The row that was selected is so still, wherever it is now. */
+/* Find the selected row again, wherever it is now. */
 static void find_selected(live *self)
 {
     for (size_t i = 0; i < self->table.count; i++)
@@ -141,7 +141,8 @@ void live_settle(live *self)
     if (self->selected >= self->first + rows) self->first = self->selected - rows + 1;
     if (self->first + rows > self->table.count) self->first = self->table.count > rows ? self->table.count - rows : 0;
     const view_row *row = live_row(self);
-    /* On the first row it stays on the first row, so that the newest event or the oldest holder is seen. */
+    /* If the first row is selected, the selection stays on the first row, where the newest event or the oldest holder
+     * is. */
     snprintf(self->key[self->pane], sizeof self->key[self->pane], "%s", row && self->selected > 0 ? row->key : "");
     if (self->page_first + rows > self->page.count)
         self->page_first = self->page.count > rows ? self->page.count - rows : 0;

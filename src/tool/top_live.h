@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `cenote top` on a terminal: what is shown, and how keys change it. The screen (screen.h) draws a live and knows
- * nothing else of it; the feed (top_feed.h) brings what there is to show.
+ * `cenote top` on a terminal: what is shown, and how keys change it. The screen (screen.h) only draws a live. The feed
+ * (top_feed.h) provides the data.
  *
- * Threads: all of this is the main thread's.
+ * Threads: the main thread only.
  */
 #ifndef CENOTE_TOOL_TOP_LIVE_H
 #define CENOTE_TOOL_TOP_LIVE_H
@@ -18,7 +18,7 @@ typedef enum live_mode {
     MODE_TABLE = 0,
     MODE_PAGE,    /* lines about a row, or help */
     MODE_FILTER,  /* a filter is being typed */
-    MODE_VALUE,   /* a value for a action is being typed */
+    MODE_VALUE,   /* a value for an action is being typed */
     MODE_CONFIRM, /* y or n */
 } live_mode;
 
@@ -31,27 +31,27 @@ typedef struct live {
     const char *shown; /* the address */
     int64_t interval_ns;
     bool quits, frozen;
-    /* what was found */
+    /* data */
     json_t *process, *before, *after, *events, *history;
-    uint64_t missed; /* events */
+    uint64_t missed; /* number of events */
     double cpu;
-    model *model; /* of before and after; NULL: nothing yet */
+    model *model; /* of before and after; NULL: no data yet */
     bool gone;
     char gone_text[CEN_ERROR_TEXT_SIZE];
-    /* what is shown of it */
+    /* display */
     view_pane pane;
     view_table table;
-    int sort[PANES]; /* below 0: as it comes */
+    int sort[PANES]; /* column; below 0: natural order */
     bool reverse[PANES];
-    char key[PANES][80]; /* of the row that is selected */
+    char key[PANES][80]; /* of the selected row */
     size_t selected, first;
     char filter[LIVE_INPUT];
-    int level; /* events below it are not shown */
+    int level; /* events below this level are hidden */
     live_mode mode;
     view_page page;
     size_t page_first;
-    unsigned rows, columns; /* of the table or page, as the screen last said */
-    /* what is typed, and what is to be told */
+    unsigned rows, columns; /* of the table or page, as last drawn */
+    /* input, and the action to invoke */
     char input[LIVE_INPUT];
     const char *action;
     uint64_t number;
@@ -64,17 +64,17 @@ typedef struct live {
 void live_begin(live *self, feed *source, const char *shown, int64_t interval_ns);
 void live_end(live *self);
 
-/* Takes a look from the feed; its parts are the live's from now on. */
+/* Take over a look from the feed. */
 void live_receive(live *self, feed_look *look);
-/* Makes the table anew, of what is there now. */
+/* Build the table again from the current data. */
 void live_refresh(live *self);
-/* Moves the selection to where it can be, and what is seen to where the selection is. */
+/* Move the selection to an existing row, and scroll to it. */
 void live_settle(live *self);
-const view_row *live_row(const live *self); /* that is selected, or NULL */
+const view_row *live_row(const live *self); /* the selected one, or NULL */
 
 __attribute__((format(printf, 3, 4))) void live_message(live *self, live_tone tone, const char *format, ...);
 
-/* Names for keys that are no letters. */
+/* Codes of keys that are not characters. */
 enum {
     KEY_OF_UP = 1000,
     KEY_OF_DOWN,
@@ -92,9 +92,9 @@ enum {
     KEY_OF_RESIZE
 };
 
-/* Does what the key says (top_keys.c). */
+/* Handle a key (top_keys.c). */
 void live_press(live *self, int key);
-/* A key that tells the selected component to do something (top_control.c); false: it is none. */
+/* Handle a key that controls the selected component (top_control.c). Returns false for other keys. */
 bool live_command(live *self, int key);
 void live_typed_value(live *self);
 void live_confirmed(live *self, bool yes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cenote tune: what size should this pool have? */
+/* cenote tune: find the right size of a pool. */
 #include "tool/tune.h"
 
 #include <math.h>
@@ -33,26 +33,26 @@ static const settings usual = {.time_ns = 30 * SECOND_NS, .replicas = 1, .margin
 static const option_row rows[] = {
     TARGET_ROWS(settings, target),
     {"time", 't', OPTION_DURATION, "TIME", offsetof(settings, time_ns), 1e9, 3600e9, NULL,
-     "how long it may take in all (30s)"},
+     "time limit of the whole sweep (30s)"},
     {"margin", 'm', OPTION_SHARE, "SHARE", offsetof(settings, margin), 0.005, 0.5, NULL,
-     "the smallest size that comes so near to the best is enough (5%)"},
+     "recommend the smallest size this close to the best (5%)"},
     {"goal", 'g', OPTION_TEXT, "pN=TIME", offsetof(settings, goal), 0, 0, NULL,
-     "only sizes that keep it: p99=20ms, wait.p95=5ms, whole.p99=1s"},
+     "recommend only sizes that meet it: p99=20ms, wait.p95=5ms, whole.p99=1s"},
     {"max", 'M', OPTION_COUNT, "N", offsetof(settings, max), 1, LOAD_THREADS_MOST, NULL,
-     "the largest size to try (64, or what the server has)"},
+     "largest size to try (64); never more than the server has left"},
     {"replicas", 'n', OPTION_COUNT, "N", offsetof(settings, replicas), 1, 1e6, NULL,
-     "how many processes will have such a pool (1)"},
+     "number of processes that will each have such a pool (1)"},
     {"clients", 'c', OPTION_COUNT, "N", offsetof(settings, clients), 1, LOAD_THREADS_MOST, NULL,
-     "how many use the pool (twice the largest size)"},
+     "number of clients (twice the largest size)"},
     {"rate", 'r', OPTION_NUMBER, "N", offsetof(settings, rate), 0.001, 1e9, NULL,
-     "operations a second that are due, instead of all that go"},
+     "open loop: operations due per second"},
     {"hold", 0, OPTION_DURATION, "TIME", offsetof(settings, hold_ns), 0, 3600e9, NULL,
-     "keep the object for so long after each operation (0)"},
+     "keep the object this long after each operation (0)"},
     {"report", 'o', OPTION_TEXT, "FILE", offsetof(settings, report), 0, 0, NULL,
-     "where the page goes (cenote-tune.html; none with --json)"},
-    {"no-report", 0, OPTION_FLAG, NULL, offsetof(settings, no_report), 0, 0, NULL, "write no page"},
+     "file of the HTML report (cenote-tune.html; none with --json)"},
+    {"no-report", 0, OPTION_FLAG, NULL, offsetof(settings, no_report), 0, 0, NULL, "write no HTML report"},
     {"force", 0, OPTION_FLAG, NULL, offsetof(settings, force), 0, 0, NULL,
-     "write the page over whatever file is there"},
+     "overwrite a file that is not such a report"},
     {"json", 'j', OPTION_FLAG, NULL, offsetof(settings, json), 0, 0, NULL, "print one JSON object instead of the text"},
     {"ascii", 0, OPTION_FLAG, NULL, offsetof(settings, ascii), 0, 0, NULL, "draw the curve without Unicode"},
     {"quiet", 0, OPTION_FLAG, NULL, offsetof(settings, quiet), 0, 0, NULL, "show no progress"},
@@ -60,24 +60,21 @@ static const option_row rows[] = {
 };
 
 static const char teaching[] =
-    "Drives the real resource through pools of 1, 2, 4... objects until more brings no more, looks between, and "
-    "compares the\n"
-    "candidates in turns until their 95 % confidence intervals separate or the time is over. Recommends the smallest "
-    "size whose\n"
-    "throughput is within the margin of the best and that keeps the goal, if there is one. Prints the curve, and "
-    "writes a page\n"
-    "with charts that needs nothing but a browser.\n"
+    "Drives the real resource through pools of 1, 2, 4... objects until larger pools bring no more throughput,\n"
+    "then tries sizes in between, and repeats the candidates in turns until their 95 % confidence intervals\n"
+    "separate or the time is up. Recommends the smallest size whose throughput is within the margin of the\n"
+    "best and that meets the goal, if there is one. Prints the curve, and writes a self-contained HTML report\n"
+    "with charts.\n"
     "\n"
-    "Without a URL it makes a file of SQLite with sample data and removes it at the end.\n"
+    "Without a URL, creates an SQLite file with sample data and removes it at the end.\n"
     "\n"
     "  cenote tune postgresql://ann:secret@localhost/shop -q 'select * from orders where id = 7'\n"
     "  cenote tune redis://localhost --goal p99=2ms --replicas 12\n"
     "  cenote tune http://localhost:8080/search?q=a --max 32 --time 1m --report search.html\n"
-    "  cenote tune mariadb://ann:secret@localhost/shop --rate 500 --goal p99=50ms    at the load that you have\n"
+    "  cenote tune mariadb://ann:secret@localhost/shop --rate 500 --goal p99=50ms    at your own load\n"
     "\n"
-    "A goal is about the time with the object (use), or with --rate about all from when it was due to its end "
-    "(whole).\n"
-    "The load is real: run it beside a system that others depend on only if that is what you want to see.\n";
+    "A goal limits the time with the object (use) or, with --rate, the time from due to completion (whole).\n"
+    "The load is real: run it beside a system that others depend on only if that is what you want.\n";
 
 /* ---- Progress ------------------------------------------------------------------------------------------ */
 
@@ -95,12 +92,12 @@ static double now(void)
 static void show(tune_watch *self, double per_second)
 {
     static const char *const phases[] = {
-        [SWEEP_CLIMB] = "climbing", [SWEEP_BISECT] = "looking between", [SWEEP_CHECK] = "checking"};
+        [SWEEP_CLIMB] = "climbing", [SWEEP_BISECT] = "bisecting", [SWEEP_CHECK] = "checking"};
     char bar[BAR + 1], rate[WORDS_ROOM] = "";
     double elapsed = now() - self->began;
     terminal_bar(bar, BAR, elapsed / self->time_limit);
     if (per_second > 0) words_rate(rate, per_second);
-    progress_show(&self->progress, "%s at most %.0f s more, %s: size %u %s", bar,
+    progress_show(&self->progress, "%s at most %.0f s left, %s: size %u %s", bar,
                   ceil(fmax(self->time_limit - elapsed, 0)), phases[self->step.phase], self->step.size, rate);
 }
 
@@ -128,7 +125,7 @@ static tune_size *size_made(tuning *self, uint32_t size)
     return made;
 }
 
-/* Those that nothing came of are left out, so that places here are places in the sweep's points. */
+/* Copy the sizes with results. Those without are left out, so that indices here are indices of the sweep's points. */
 static void take_over(tuning *self, const sweep *from)
 {
     uint32_t count, kept = 0;
@@ -156,11 +153,11 @@ static void note_trouble(tuning *self, const tune_size *size, bool counts)
 {
     bool is_largest = self->sizes[self->count - 1] == size;
     if (counts && is_largest)
-        snprintf(self->trouble, sizeof self->trouble, "A pool of %u failed, and no larger one was tried: %s",
-                 size->size, size->cause);
-    else if (counts) /* larger ones have worked: it was not the size */
+        snprintf(self->trouble, sizeof self->trouble, "A pool of %u failed, so no larger one was tried: %s", size->size,
+                 size->cause);
+    else if (counts) /* larger sizes have worked: the size was not the cause */
         snprintf(self->trouble, sizeof self->trouble,
-                 "A pool of %u failed, which larger ones did not, and was left out: %s", size->size, size->cause);
+                 "A pool of %u failed although larger ones worked; it was left out: %s", size->size, size->cause);
     else if (!self->trouble[0])
         snprintf(self->trouble, sizeof self->trouble, "A visit to size %u failed and was left out: %s", size->size,
                  size->cause);
@@ -169,7 +166,7 @@ static void note_trouble(tuning *self, const tune_size *size, bool counts)
 static void note_stillness(tuning *self, const tune_size *size)
 {
     if (!self->trouble[0])
-        snprintf(self->trouble, sizeof self->trouble, "A visit to size %u was left out: not one operation ended in it.",
+        snprintf(self->trouble, sizeof self->trouble, "A visit to size %u was left out: no operation ended in it.",
                  size->size);
 }
 
@@ -190,7 +187,7 @@ static cen_status sweep_all(tuning *self, tune_bench *bench, tune_watch *watch, 
         if (!outcome.failed && !counts && !outcome.operations) note_stillness(self, size);
         if (outcome.failed) note_trouble(self, size, counts);
         else if (!counts && outcome.operations)
-            *size = (tune_size){.size = size->size}; /* the first one, to be done again */
+            *size = (tune_size){.size = size->size}; /* the first size, which is measured again */
     }
     bool is_whole = course && (size || stop_asked());
     if (is_whole) take_over(self, course);
@@ -198,22 +195,23 @@ static cen_status sweep_all(tuning *self, tune_bench *bench, tune_watch *watch, 
     self->stopped = stop_asked();
     self->elapsed = now() - watch->began;
     if (is_whole) return CEN_OK;
-    *error = (cen_error){.status = CEN_NO_MEMORY, .text = "There is no memory for the sweep."};
+    *error = (cen_error){.status = CEN_NO_MEMORY, .text = "Out of memory for the sweep."};
     return CEN_NO_MEMORY;
 }
 
-/* How far it may go: what was asked for, or is usual; never more than the server has left, or than there are clients. */
+/* Set the largest size: the requested one or the default, never more than the server has left, or than there are
+ * clients. */
 static void set_limits(tuning *self, const settings *given, tune_bench *bench)
 {
     self->max = given->max ? (uint32_t)given->max : MAX_USUAL;
     const target_limit *limit = &self->limit;
     if (limit->most > limit->reserved) {
         uint32_t usable = limit->most - limit->reserved,
-                 others = limit->in_use > 1 ? limit->in_use - 1 : 0; /* one was ours */
+                 others = limit->in_use > 1 ? limit->in_use - 1 : 0; /* one is ours */
         uint32_t left = usable > others ? usable - others : 1;
         if (left < self->max)
             self->max = left,
-            snprintf(self->max_words, sizeof self->max_words, "the server has no more than %u connections left", left);
+            snprintf(self->max_words, sizeof self->max_words, "the server has only %u connections left", left);
     }
     if (given->clients && given->clients < self->max) {
         self->max = (uint32_t)given->clients;
@@ -231,12 +229,12 @@ static int print_all(const command *self, tuning *found, const settings *given)
     char why[600];
     bool is_well = found->answer.chosen >= 0 && found->answer.keeps_goal && found->end != SWEEP_FAILED;
     int status = is_well ? EXIT_DONE : EXIT_FAILED;
-    int ended = stop_status(-1); /* a reader who leaves while it is printed has seen enough, and is no failure */
+    int ended = stop_status(-1); /* a reader that leaves during the output has seen enough, which is not a failure */
     bool is_written =
         !found->report || found->count == 0 || report_write(found, found->report, given->force, why, sizeof why);
     if (!is_written || found->count == 0) found->report = NULL;
     if (given->json) {
-        if (!report_json(found, stdout)) status = command_fail(self, EXIT_SYSTEM, "There is no memory for the JSON.");
+        if (!report_json(found, stdout)) status = command_fail(self, EXIT_SYSTEM, "Out of memory for the JSON.");
     } else {
         tune_print(found, given->ascii || !curve_may_be_unicode(), stdout);
         if (found->report) printf("\nThe report with charts is %s.\n", found->report);
@@ -245,12 +243,13 @@ static int print_all(const command *self, tuning *found, const settings *given)
     return ended >= 0 ? ended : status;
 }
 
-/* A file that was named must be writable before anything is measured; the usual one is left out if it is not. */
+/* A report file that was named must be writable before anything is measured. The default one is left out if it is
+ * not. */
 static int choose_report(const command *self, const settings *given, tuning *found)
 {
     char why[600];
     if (given->no_report && given->report)
-        return command_fail(self, EXIT_USAGE, "--report and --no-report contradict one another.");
+        return command_fail(self, EXIT_USAGE, "--report and --no-report contradict each other.");
     if (given->no_report || (given->json && !given->report)) return EXIT_DONE;
     found->report = given->report ? given->report : usual_report;
     if (report_may_write(found->report, given->force, why, sizeof why)) return EXIT_DONE;
@@ -298,7 +297,7 @@ static int run(const command *self, void *its_settings, int count, char **argume
     char why[400];
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     tuning *found = calloc(1, sizeof *found);
-    if (!found) return command_fail(self, EXIT_SYSTEM, "There is no memory.");
+    if (!found) return command_fail(self, EXIT_SYSTEM, "Out of memory.");
     found->processors = processors > 0 ? (uint32_t)processors : 1;
     found->time_limit = (double)given->time_ns / 1e9;
     found->rate = given->rate, found->hold_ns = given->hold_ns, found->replicas = (uint32_t)given->replicas;
@@ -325,7 +324,7 @@ static int run(const command *self, void *its_settings, int count, char **argume
 
 const command tune_command = {
     .name = "tune",
-    .summary = "finds the right size of a pool",
+    .summary = "finds the right pool size",
     .arguments = "[URL]",
     .teaching = teaching,
     .rows = rows,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One size, measured: the pool is made as large as that, all its objects are opened, and clients drive it for a while.
+ * Measuring one size: the pool is resized, all its objects are opened, and clients load it for a while.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,17 +12,17 @@
 #include "tool/stop.h"
 #include "tool/tune.h"
 
-static const double FAILURES_MOST = 0.01; /* as a share of all; with more of them a size has failed */
+static const double FAILURES_MOST = 0.01; /* as a share of all operations; with more, a size has failed */
 
 enum {
-    FEW_EACH = 60,    /* operations of each object */
-    SHORT_ENOUGH = 8, /* a visit must be so many times as long as one */
+    FEW_EACH = 60,    /* operations per object below which edges matter */
+    SHORT_ENOUGH = 8, /* a visit must be this many times as long as an operation */
     OPEN_SLICE_MS = 200,
     OPEN_FAILURES_MOST = 3,
 };
 static const double OPEN_SECONDS_MOST = 10;
 
-/* Nothing is to be closed or renewed meanwhile: that would be measured, too. */
+/* No object is closed or renewed during a measurement: that would be measured, too. */
 static cen_status make_pools(tune_bench *self, cen_error *error)
 {
     cen_pool_options options = CEN_POOL_OPTIONS(.max = 1, .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF);
@@ -33,7 +33,7 @@ cen_status tune_bench_open(tune_bench *self, cen_error *error)
 {
     self->result = malloc(sizeof *self->result);
     if (self->result) return make_pools(self, error);
-    *error = (cen_error){.status = CEN_NO_MEMORY, .text = "There is no memory for what is measured."};
+    *error = (cen_error){.status = CEN_NO_MEMORY, .text = "Out of memory for the measurement."};
     return CEN_NO_MEMORY;
 }
 
@@ -49,8 +49,8 @@ static double now(void)
     return (double)cen_clock() / 1e9;
 }
 
-/* Takes one more than there are: it is opened for that. Short slices, so that Ctrl-C is heard; a server that refuses again and
- * again is not asked for longer. */
+/* Take one object more than are open, so that the pool opens it. Short timeouts keep Ctrl-C responsive. Gives up when
+ * the server keeps refusing. */
 static cen_status open_one(cen_pool *pool, double until, cen_lease *out, cen_error *error)
 {
     for (;;) {
@@ -61,12 +61,12 @@ static cen_status open_one(cen_pool *pool, double until, cen_lease *out, cen_err
     }
 }
 
-/* Opens all objects that the pool may have, by taking them all at once. */
+/* Open all objects of the pool by taking them all at once. */
 static cen_status open_all(cen_pool *pool, uint32_t size, double left, cen_error *error)
 {
     cen_lease *leases = calloc(size, sizeof *leases);
     if (!leases) {
-        *error = (cen_error){.status = CEN_NO_MEMORY, .text = "There is no memory for so many objects."};
+        *error = (cen_error){.status = CEN_NO_MEMORY, .text = "Out of memory for the leases."};
         return CEN_NO_MEMORY;
     }
     double until = now() + fmin(fmax(left, 1), OPEN_SECONDS_MOST);
@@ -98,7 +98,7 @@ static void add_result(const load_result *result, tune_size *size)
     cen_histogram_merge(&size->whole, &result->whole);
 }
 
-/* Whole windows only: the last may have been cut short. */
+/* Copy whole windows only: the last one may have been cut short. */
 static void copy_windows(const load_result *result, sweep_outcome *out)
 {
     double whole = result->window_seconds > 0 ? floor(result->seconds / result->window_seconds + 0.01) : 0;
@@ -108,9 +108,9 @@ static void copy_windows(const load_result *result, sweep_outcome *out)
     for (uint32_t i = 0; i < out->windows; i++) out->per_second[i] = result->window[i] / result->window_seconds;
 }
 
-/* Of slow operations few end in a visit, and whether one ends just before or just after it matters. Then the throughput is by
- * Little's law: objects held / time held each, which has no edges. Not if they take so long that those which end in the visit are
- * the quicker ones. The windows keep how they differ. */
+/* With slow operations few end within a visit, and it matters whether one ends just before or just after it. Then the
+ * throughput comes from Little's law, objects held / time held each, which has no such edges. It is not used if
+ * operations are so long that those which end in the visit are the faster ones. The windows keep their differences. */
 static void smooth_edges(const tune_bench *self, const load_result *result, uint32_t size, sweep_outcome *out)
 {
     double mean = 0, held = result->utilisation * size;
@@ -122,7 +122,7 @@ static void smooth_edges(const tune_bench *self, const load_result *result, uint
     for (uint32_t i = 0; i < out->windows; i++) out->per_second[i] *= held / each / mean;
 }
 
-/* A load closes a pool whose operations hang: the next size gets another one. */
+/* A load closes a pool whose operations hang. The next size gets a new one. */
 static cen_status renew_pools(tune_bench *self, cen_error *error)
 {
     if (self->pools.pool && !cen_pool_is_closed(self->pools.pool)) return CEN_OK;
@@ -172,7 +172,7 @@ bool tune_measure(tune_bench *self, const sweep_step *step, const tune_goal *goa
     if (failures) note_cause(size, result->causes[0].text);
     out->failed = (double)failures > FAILURES_MOST * (double)(result->operations + failures);
     if (cen_pool_is_closed(self->pools.pool)) {
-        note_cause(size, "Operations still hung seconds after the end of a visit.");
+        note_cause(size, "Operations were still running seconds after the end of a visit.");
         out->failed = true;
     }
     copy_windows(result, out);

@@ -13,7 +13,7 @@
 #include "tool/tune.h"
 #include "tool/words.h"
 
-/* ---- What is known without measuring ---------------------------------------------------------------------- */
+/* ---- Known without measuring ------------------------------------------------------------------------------ */
 
 static void read_processor(char *out, size_t room)
 {
@@ -36,7 +36,7 @@ static void append(char *out, size_t room, size_t *at, const char *text)
     out[*at] = '\0';
 }
 
-/* As it was typed, with quotes where a shell wants them; the address goes in without its password. */
+/* Write the command line as typed, quoted for a shell, with the URL without its password. */
 static void read_command(const tuning *self, const char *url, char *out, size_t room)
 {
     char words[4096];
@@ -140,7 +140,7 @@ static void print_table(const tuning *self, FILE *out)
     fputc('\n', out);
 }
 
-/* Whole words, broken before the edge. */
+/* Print whole words, wrapped before the edge. */
 static void print_wrapped(FILE *out, ink colour, const char *text)
 {
     unsigned width = terminal_width(out), at = 0;

@@ -45,11 +45,10 @@ bool tune_goal_read(const char *text, tune_time usual, tune_goal *out, char *why
         out->per_million = is_good ? (uint32_t)lround(number * 1e4) : 0;
     }
     if (out->per_million == 0) {
-        snprintf(
-            why, room,
-            "The goal \"%.60s\" is none: it is a percentile and a time, as in p99=20ms, or with the time it is about,"
-            " as in wait.p95=5ms (wait, use or whole).",
-            text);
+        snprintf(why, room,
+                 "\"%.60s\" is not a goal: write a percentile and a time, such as p99=20ms, or prefix what is timed "
+                 "(wait, use or whole), such as wait.p95=5ms.",
+                 text);
         return false;
     }
     snprintf(out->text, sizeof out->text, "p%g of %s at most %s", number, tune_time_name(out->time),
@@ -82,15 +81,15 @@ tune_capacity tune_capacity_of(const tuning *self, uint32_t size)
 
 const char *tune_end_words(const tuning *self)
 {
-    if (self->stopped) return "it was stopped before its end";
+    if (self->stopped) return "stopped early";
     switch (self->end) {
     case SWEEP_SETTLED: return "the intervals separated";
-    case SWEEP_TIME: return "the time was over before the intervals separated";
-    case SWEEP_FAILED: return "it failed";
-    case SWEEP_FULL: return "there were more visits than there is room for";
+    case SWEEP_TIME: return "the time was up before the intervals separated";
+    case SWEEP_FAILED: return "the last visits failed";
+    case SWEEP_FULL: return "the limit on visits was reached";
     case SWEEP_GOES_ON: break;
     }
-    return "it was not ended";
+    return "not finished";
 }
 
 /* ---- Sentences --------------------------------------------------------------------------------------- */
@@ -133,7 +132,7 @@ static bool keeps_goal(const tuning *self, const tune_size *size)
     return self->goal.ns == 0 || !self->answer.keeps_goal || tune_goal_value(&self->goal, size) <= self->goal.ns;
 }
 
-/* The size with the largest throughput in the table. */
+/* Return the size with the largest throughput in the table. */
 static const tune_size *first_beside(const tuning *self, const tune_size *best)
 {
     const tune_size *first = best;
@@ -150,15 +149,15 @@ const tune_size *tune_first(const tuning *self)
     return self->answer.best >= 0 ? first_beside(self, self->sizes[self->answer.best]) : NULL;
 }
 
-/* Some other size did more in the table, on fewer visits: chance, or not. So nothing is called the best. */
+/* Another size had more throughput in the table, on fewer visits. That may be chance, so none is called the best. */
 static void say_unproven(const tuning *self, const tune_size *chosen, const tune_size *first, char *out, size_t room,
                          size_t *length)
 {
     char rate[WORDS_ROOM], low[WORDS_ROOM], high[WORDS_ROOM], most[WORDS_ROOM];
     bool is_smallest = self->answer.hope < 0 || self->answer.hope >= self->answer.chosen;
     say(out, room, length,
-        "A pool of %u is %snot proven worse than another by more than %.3g %%: it gives %s (95 %% CI %s..%s), and ",
-        chosen->size, is_smallest ? "the smallest " : "", self->rule.margin * 100,
+        "A pool of %u is %snot proven worse than another by more than %.3g %%: it gives %s (95 %% CI %s..%s), while ",
+        chosen->size, is_smallest ? "the smallest size " : "", self->rule.margin * 100,
         words_rate(rate, chosen->throughput.mean), whole_number(low, chosen->throughput.low),
         whole_number(high, chosen->throughput.high));
     say(out, room, length, "%u gave %s (%s..%s) in %u visit%s", first->size, words_rate(most, first->throughput.mean),
@@ -170,7 +169,7 @@ static void say_share(const tuning *self, const tune_size *chosen, const tune_si
                       size_t *length)
 {
     char rate[WORDS_ROOM], range[WORDS_ROOM], text[WORDS_ROOM];
-    const char *that = self->answer.best == self->answer.fastest ? "" : " that keeps the goal";
+    const char *that = self->answer.best == self->answer.fastest ? "" : " that meets the goal";
     words_rate(rate, best->throughput.mean);
     if (chosen == best)
         say(out, room, length, "A pool of %u gives the best throughput%s (%s, 95 %% CI %s..%s)", chosen->size, that,
@@ -193,7 +192,7 @@ size_t tune_advice(const tuning *self, char *out, size_t room)
     }
     const tune_size *chosen = self->sizes[self->answer.chosen], *best = self->sizes[self->answer.best];
     if (!self->answer.keeps_goal) {
-        say(out, room, &length, "No size keeps the goal (%s); a pool of %u comes nearest, with ", self->goal.text,
+        say(out, room, &length, "No size meets the goal (%s); a pool of %u comes closest, with ", self->goal.text,
             chosen->size);
         say_latency(self, chosen, out, room, &length);
         say(out, room, &length, " and %s.", words_rate(rate, chosen->throughput.mean));
@@ -218,8 +217,8 @@ size_t tune_advice(const tuning *self, char *out, size_t room)
     return length;
 }
 
-/* Which larger size is named as a rival: the answer has the one that is known least, which is to be visited next. If others have in
- * fact done more than the margin allows, a reader sees it in the curve, and the one that did most is named. */
+/* Return the larger size to mention as a rival. The answer has the one with the fewest visits, to be measured next. If
+ * others had more than the margin, a reader sees that in the curve, so the one with the most is named. */
 static const tune_size *rival_named(const tuning *self)
 {
     const tune_size *named = self->sizes[self->answer.rival];
@@ -232,7 +231,8 @@ static const tune_size *rival_named(const tuning *self)
     return named;
 }
 
-#define SPREAD_TOLD 0.2 /* as a share of the mean: beyond it the order of the sizes is mostly chance */
+/* as a share of the mean: beyond it the order of the sizes is mostly chance */
+#define SPREAD_TOLD 0.2
 
 size_t tune_doubts(const tuning *self, char *out, size_t room)
 {
@@ -243,33 +243,33 @@ size_t tune_doubts(const tuning *self, char *out, size_t room)
     const tune_size *chosen = self->sizes[self->answer.chosen];
     if (self->answer.keeps_goal && self->answer.doubt >= 0)
         say(out, room, &length,
-            "A pool of %u may be within %.3g %% of the best, too: the intervals do not separate them. ",
+            "A pool of %u may also be within %.3g %% of the best: the intervals do not separate the two. ",
             self->sizes[self->answer.doubt]->size, self->rule.margin * 100);
     if (self->answer.keeps_goal && !self->answer.is_sure)
         say(out, room, &length,
-            "That %u is within %.3g %% of the best is likely, not sure: the interval of its share is %s %%. ",
+            "A pool of %u is likely, but not certain, to be within %.3g %% of the best: the interval of its share is "
+            "%s %%. ",
             chosen->size, self->rule.margin * 100, percent_range(range, self->answer.share));
     if (self->answer.rival >= 0)
-        say(out, room, &length, "That a pool of %u does better by more than that is not excluded. ",
-            rival_named(self)->size);
+        say(out, room, &length, "A pool of %u may do better than one of %u by more than %.3g %%. ",
+            rival_named(self)->size, chosen->size, self->rule.margin * 100);
     if (self->spread > SPREAD_TOLD)
         say(out, room, &length,
-            "Visits to one size differ by %.0f %% from one another: other work is on this machine or the server, or "
-            "the load "
-            "is not steady; repeat it where it is quiet. ",
+            "Visits to the same size differ by %.0f %%: this machine or the server is busy with other work, or the "
+            "load is not steady. Repeat the sweep on a quiet machine. ",
             self->spread * 100);
     if (self->answer.best == self->answer.chosen && chosen->size >= self->max && self->max > 1)
-        say(out, room, &length, "It is the largest size that was tried, and a larger one may be better%s%s. ",
-            self->max_words[0] ? ": " : "", self->max_words);
+        say(out, room, &length, "This is the largest size tried, and a larger one may be better%s%s. ",
+            self->max_words[0] ? ". Larger sizes were not tried: " : "", self->max_words);
     if (length && !self->stopped && self->end == SWEEP_TIME)
-        say(out, room, &length, "A longer --time than %g s tells more. ", self->time_limit);
+        say(out, room, &length, "A --time longer than %g s gives a clearer result. ", self->time_limit);
     if (!self->stopped && self->end == SWEEP_FAILED)
         say(out, room, &length,
-            "It ended after %.1f s of %g, because the last visits failed: this is what was known then. ", self->elapsed,
-            self->time_limit);
+            "The sweep ended after %.1f s of %g s because the last visits failed; these are the results until then. ",
+            self->elapsed, self->time_limit);
     if (self->stopped)
-        say(out, room, &length, "It was stopped after %.1f s of %g: this is what was known then. ", self->elapsed,
-            self->time_limit);
+        say(out, room, &length, "The sweep was stopped after %.1f s of %g s; these are the results until then. ",
+            self->elapsed, self->time_limit);
     while (length && out[length - 1] == ' ') out[--length] = '\0';
     return length;
 }
@@ -284,24 +284,28 @@ size_t tune_capacity_words(const tuning *self, char *out, size_t room)
     tune_capacity time_limit = tune_capacity_of(self, size);
     words_count(wanted, time_limit.wanted), words_count(usable, time_limit.usable);
     if (!time_limit.usable) {
-        say(out, room, &length, "%u replica%s of a pool of %u want%s %s connection%s; the resource tells no limit.",
+        say(out, room, &length, "%u replica%s with a pool of %u need%s %s connection%s; the resource reports no limit.",
             self->replicas, self->replicas == 1 ? "" : "s", size, self->replicas == 1 ? "s" : "", wanted,
             time_limit.wanted == 1 ? "" : "s");
         return length;
     }
     if (!time_limit.is_over) {
         say(out, room, &length,
-            "%u replica%s of a pool of %u want%s %s of the server's %s usable connections. The server %s.",
+            "%u replica%s with a pool of %u need%s %s of the server's %s usable connections. The server %s.",
             self->replicas, self->replicas == 1 ? "" : "s", size, self->replicas == 1 ? "s" : "", wanted, usable,
             self->limit.words);
         return length;
     }
-    say(out, room, &length, "%u replicas of a pool of %u want %s connections, and the server has %s. ", self->replicas,
+    say(out, room, &length,
+        "%u replicas with a pool of %u need %s connections, but the server has only %s usable ones. ", self->replicas,
         size, wanted, usable);
     if (time_limit.fitting)
-        say(out, room, &length, "A pool of %u in each fits, or put a pool between them and the server. ",
+        say(out, room, &length,
+            "A pool of %u in each replica fits; or put a connection pooler between the replicas and the server. ",
             time_limit.fitting);
-    else say(out, room, &length, "Not even one in each fits: put a pool between them and the server. ");
+    else
+        say(out, room, &length,
+            "Not even one connection per replica fits: put a connection pooler between the replicas and the server. ");
     say(out, room, &length, "The server %s.", self->limit.words);
     return length;
 }

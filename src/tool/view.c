@@ -58,7 +58,7 @@ static const char *text_of(const view_cell *cell)
 
 typedef struct order {
     int column;
-    int sign; /* -1: the other way round */
+    int sign; /* -1: reversed */
 } order;
 
 static int compare_texts(const char *a, const char *b)
@@ -78,7 +78,7 @@ static int compare(const void *a, const void *b, void *argument)
         else result = c->value < d->value ? -1 : c->value > d->value;
     }
     if (result) return result * o->sign;
-    /* so that equal ones keep still from look to look */
+    /* equal rows keep their order from one look to the next */
     result = x->natural < y->natural ? -1 : x->natural > y->natural;
     return o->column < 0 ? result * o->sign : result;
 }
@@ -111,10 +111,10 @@ static bool matches(const view_table *table, const view_row *row, const char *te
     return false;
 }
 
-/* From the end, so that a row of a tree is met before those it is below. */
+/* From the end, so that a row of a tree is checked before its ancestors. */
 void view_filter(view_table *table, const char *text)
 {
-    unsigned needed = 0; /* rows of a depth below this are shown for the sake of one that was */
+    unsigned needed = 0; /* rows of a depth below this are ancestors of a row that is shown */
     size_t kept = table->count;
     if (!*text || table->count == 0) return;
     for (size_t i = table->count; i-- > 0;) {
@@ -163,7 +163,7 @@ static unsigned sum(const view_table *table, const unsigned *widths)
     return all ? all - 1 : 0;
 }
 
-/* The one that is left out next; below 0: none may be. */
+/* Return the column to leave out next; below 0: none. */
 static int least_wanted(const view_table *table, const unsigned *widths)
 {
     int found = -1;
@@ -178,7 +178,7 @@ static int least_wanted(const view_table *table, const unsigned *widths)
 
 void view_layout(const view_table *table, unsigned columns, unsigned widths[VIEW_COLUMNS])
 {
-    enum { ENOUGH = 16 }; /* of a column that takes what is left */
+    enum { ENOUGH = 16 }; /* for a column that takes the remaining width */
     unsigned open = table->column_count;
     memset(widths, 0, VIEW_COLUMNS * sizeof *widths);
     for (unsigned i = 0; i < table->column_count; i++) {
@@ -191,7 +191,7 @@ void view_layout(const view_table *table, unsigned columns, unsigned widths[VIEW
     for (int i; sum(table, widths) > columns && (i = least_wanted(table, widths)) >= 0;) widths[i] = 0;
     unsigned used = sum(table, widths);
     if (open < table->column_count && used < columns) widths[open] += columns - used;
-    /* a very narrow screen: from the right */
+    /* a very narrow screen: shrink from the right */
     for (unsigned i = table->column_count; sum(table, widths) > columns && i-- > 0;) {
         unsigned over = sum(table, widths) - columns;
         widths[i] = widths[i] > over ? widths[i] - over : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All that is known of one row, as lines. */
+/* Everything known about one row, as lines. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ void view_say(view_page *page, view_style style, const char *format, ...)
     add_line(page, style, clean);
 }
 
-/* The bytes of the first line: up to a newline, or the last space that lets it fit. */
+/* Return the length of the first line: up to a newline, or the last space that lets it fit. */
 static size_t first_line(const char *text, unsigned columns)
 {
     char part[VIEW_ROOM];
@@ -53,7 +53,7 @@ static size_t first_line(const char *text, unsigned columns)
     }
     if (best) return best;
     while (length > 1 && (length > columns || ((unsigned char)text[length] & 0xC0) == 0x80))
-        length--; /* one long word */
+        length--; /* a single long word */
     return length;
 }
 
@@ -170,18 +170,18 @@ static void say_holder(view_page *page, const model_holder *h)
     size_t i;
     json_t *frame, *trace = json_object_get(h->item, "backtrace");
     snprintf(page->title, sizeof page->title, "object %lld of pool %.100s", (long long)h->index, h->pool->name);
-    view_say(page, STYLE_BOLD, "held by %s%s", model_holder_words(h, "nobody known", text, sizeof text),
+    view_say(page, STYLE_BOLD, "held by %s%s", model_holder_words(h, "an unknown holder", text, sizeof text),
              h->detached ? ", detached" : "");
     view_say(page, STYLE_PLAIN, "for %s%s", h->exact ? "" : "at least ", words_duration(text, h->held_ns));
-    view_say(page, STYLE_ACCENT, "taken at %s", *h->where ? h->where : "a place that is not known");
+    view_say(page, STYLE_ACCENT, "taken at %s", *h->where ? h->where : "an unknown place");
     const char *identity = model_text(h->item, "identity");
     view_say(page, STYLE_PLAIN, "object %s", *identity ? identity : model_text(h->item, "object"));
-    if (h->revoked) view_say(page, STYLE_BAD, "It was revoked, and has not come back.");
+    if (h->revoked) view_say(page, STYLE_BAD, "Revoked, and not given back yet.");
     view_say(page, STYLE_DIM, "%s", "");
     if (json_array_size(trace) == 0)
         view_say(page, STYLE_DIM,
-                 "No backtrace: the pool's option `backtraces` is off, or none was made for this one.");
-    else view_say(page, STYLE_DIM, "Taken by");
+                 "No backtrace: the pool's option `backtraces` is off, or none was recorded for this lease.");
+    else view_say(page, STYLE_DIM, "Backtrace");
     json_array_foreach(trace, i, frame)
     {
         view_say(page, STYLE_PLAIN, "  %s", model_text(frame, "at"));
@@ -205,8 +205,8 @@ view_page view_detail(view_pane pane, const view_row *row, unsigned columns)
     case PANE_POOLS: say_pool(&page, row->about, columns); break;
     case PANE_HOLDERS: say_holder(&page, row->about); break;
     case PANE_WAITERS:
-        snprintf(page.title, sizeof page.title, "place %lld in the line of pool %.100s", (long long)waiter->place,
-                 waiter->pool->name);
+        snprintf(page.title, sizeof page.title, "position %lld in the wait queue of pool %.100s",
+                 (long long)waiter->place, waiter->pool->name);
         say_object(&page, waiter->item, 0, columns);
         break;
     case PANE_WORKERS:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last five minutes of a pool, as the process kept them (GET /api/history), in lines of half a minute each: what was
- * worst in it, and what was counted.
+ * The last five minutes of a pool, as the process recorded them (GET /api/history), a line per 30 s: the worst values,
+ * and the increase of counters.
  */
 #include <string.h>
 
@@ -12,12 +12,12 @@
 enum { SPANS = 10, PERCENTILES = 4, P99 = 2 };
 #define SPAN_NS (30 * SECOND_NS)
 
-/* Where in a sample a number is; below 0: it has none. */
+/* The positions of numbers in a sample; below 0: none. */
 typedef struct places {
     int held, waiting, taken, timed_out, wait_p99;
 } places;
 
-/* What was in half a minute; `last` and `first`: of counters. */
+/* The values of 30 s; `first` and `last` are of counters. */
 typedef struct span {
     bool known;
     double held, waiting, wait_p99, taken_first, taken_last, timed_out_first, timed_out_last;
@@ -30,7 +30,7 @@ static int place_of(json_t *names, const char *name)
     json_t *each;
     json_array_foreach(names, i,
                        each) if (json_is_string(each) && strcmp(json_string_value(each), name) == 0) return (int)i +
-        1; /* the time is first */
+        1; /* the time comes first */
     return -1;
 }
 
@@ -71,7 +71,7 @@ static void add_sample(span *s, json_t *sample, const places *at)
     s->ended = when;
 }
 
-/* Counters of a span go on from the last sample of the one before. */
+/* Counters of a span start from the last sample of the span before. */
 static void go_on(span *s, const span *before)
 {
     if (!before->known) return;
@@ -106,7 +106,7 @@ void view_say_history(view_page *page, json_t *entry, int64_t now_ns)
     if (known == 0) return;
     for (int s = SPANS - 1; s > 0; s--) go_on(&spans[s], &spans[s - 1]);
     view_say(page, STYLE_DIM, "%s", "");
-    view_say(page, STYLE_DIM, "The last five minutes: most held and most waiting at a time");
+    view_say(page, STYLE_DIM, "Last five minutes, with the peaks of HELD and WAITING per half minute");
     view_say(page, STYLE_DIM, "  %-8s %6s %8s %10s %10s %8s", "AGO", "HELD", "WAITING", "TIMED OUT", "WAIT P99",
              "TAKES/s");
     for (int s = 0; s < SPANS; s++)

@@ -35,7 +35,7 @@ static const view_column pool_columns[POOL_COLUMNS] = {
     {"USE99", 6, true, true, 4},
 };
 
-/* The worst first, and a cause before its effects: leaks are why takes time out. */
+/* The worst state first, and causes before effects: leaks are why takes time out. */
 static const char *state_of(const model_pool *p, char text[16], view_style *style)
 {
     *style = STYLE_BAD;
@@ -63,7 +63,7 @@ static void whole_cell(view_row *row, unsigned column, view_style style, int64_t
     view_number_cell(row, column, style, (double)value, view_whole(text, value));
 }
 
-/* Dim: of all that was ever counted, because in the interval there was nothing. */
+/* Dim: the values of the whole life of the pool, because the interval has none. */
 static void time_cell(view_row *row, unsigned column, const model_spread *spread, int64_t ns)
 {
     char text[16];
@@ -137,9 +137,9 @@ static bool add_holder(view_table *table, const model_holder *h)
 }
 
 static const view_column waiter_columns[] = {
-    {"WAITED", 7, true, true, 0},  {"POOL", 24, false, false, 0},   {"PLACE", 5, true, false, 0},
-    {"KIND", 6, false, false, 3},  {"HOLDER", 16, false, false, 0}, {"THREAD", 16, false, false, 5},
-    {"CLASS", 6, false, false, 4}, {"LEFT", 6, true, false, 2},     {"AT", 0, false, false, 0},
+    {"WAITED", 7, true, true, 0}, {"POOL", 24, false, false, 0},   {"PLACE", 5, true, false, 0},
+    {"KIND", 6, false, false, 3}, {"HOLDER", 16, false, false, 0}, {"THREAD", 16, false, false, 5},
+    {"PRIO", 6, false, false, 4}, {"LEFT", 6, true, false, 2},     {"AT", 0, false, false, 0},
 };
 
 static bool add_waiter(view_table *table, const model_waiter *w)
@@ -165,7 +165,7 @@ static bool add_waiter(view_table *table, const model_waiter *w)
 /* ---- Everything else ------------------------------------------------------------------------------ */
 
 static const view_column node_columns[] = {
-    {"THING", 40, false, false, 0}, {"STATE", 12, false, false, 0}, {"NUMBERS", 0, false, false, 0}};
+    {"NAME", 40, false, false, 0}, {"STATE", 12, false, false, 0}, {"NUMBERS", 0, false, false, 0}};
 
 static view_style style_of_state(const char *state)
 {
@@ -232,13 +232,13 @@ static bool add_event(view_table *table, json_t *event)
     return true;
 }
 
-/* ---- All of them ------------------------------------------------------------------------------------- */
+/* ---- All panes --------------------------------------------------------------------------------------- */
 
 #define COLUMNS_OF(list) .columns = (list), .column_count = sizeof(list) / sizeof *(list)
 
 static void fill_events(view_table *table, json_t *events)
 {
-    for (size_t i = json_array_size(events); i-- > 0;) /* the newest is seen first */
+    for (size_t i = json_array_size(events); i-- > 0;) /* newest first */
         if (!add_event(table, json_array_get(events, i))) return;
 }
 
@@ -251,13 +251,12 @@ static void fill_nodes(view_table *table, const model_node *nodes, size_t count)
 view_table view_of(view_pane pane, const model *m, json_t *events)
 {
     static const view_table tables[PANES] = {
-        [PANE_POOLS] = {COLUMNS_OF(pool_columns), .empty = "There are no pools."},
-        [PANE_HOLDERS] = {COLUMNS_OF(holder_columns), .empty = "Nobody holds anything."},
-        [PANE_WAITERS] = {COLUMNS_OF(waiter_columns), .empty = "Nobody waits."},
-        [PANE_WORKERS] = {COLUMNS_OF(node_columns), .is_tree = true,
-                          .empty = "There are no crews, lanes, queues or actors."},
-        [PANE_TREE] = {COLUMNS_OF(node_columns), .is_tree = true, .empty = "There are no supervisors and no routers."},
-        [PANE_EVENTS] = {COLUMNS_OF(events_columns), .empty = "Nothing has happened."},
+        [PANE_POOLS] = {COLUMNS_OF(pool_columns), .empty = "No pools."},
+        [PANE_HOLDERS] = {COLUMNS_OF(holder_columns), .empty = "No objects are held."},
+        [PANE_WAITERS] = {COLUMNS_OF(waiter_columns), .empty = "No waiters."},
+        [PANE_WORKERS] = {COLUMNS_OF(node_columns), .is_tree = true, .empty = "No crews, lanes, queues or actors."},
+        [PANE_TREE] = {COLUMNS_OF(node_columns), .is_tree = true, .empty = "No supervisors or routers."},
+        [PANE_EVENTS] = {COLUMNS_OF(events_columns), .empty = "No events."},
     };
     view_table table = tables[pane];
     bool filled = true;

@@ -9,7 +9,7 @@
 
 bool view_is_wide;
 
-/* Letters only: numbers keep their point. */
+/* Only LC_CTYPE: numbers keep their decimal point. */
 void view_begin(void)
 {
     setlocale(LC_CTYPE, "");
@@ -56,9 +56,10 @@ const char *view_whole(char out[16], int64_t number)
     return out;
 }
 
-/* ---- Letters ----------------------------------------------------------------------------------- */
+/* ---- Characters -------------------------------------------------------------------------------- */
 
-/* The next letter of text: its bytes, and its columns; one that is broken or moves the cursor is neither. */
+/* Return the bytes and columns of the next character of a text. An invalid one, or one that moves the cursor, has no
+ * columns. */
 static size_t next_letter(const char *text, int *columns)
 {
     unsigned char first = (unsigned char)*text;
@@ -66,7 +67,7 @@ static size_t next_letter(const char *text, int *columns)
     mbstate_t state;
     *columns = first >= ' ' && first < 127 ? 1 : -1;
     if (first < 128) return 1;
-    if (!view_is_wide) { /* as one letter, that is replaced by one mark */
+    if (!view_is_wide) { /* count it as one character, to be replaced by one mark */
         size_t length = 1;
         while (length < 4 && ((unsigned char)text[length] & 0xC0) == 0x80) length++;
         return length;
@@ -105,7 +106,7 @@ unsigned view_width(const char *text)
     return width;
 }
 
-/* What fits into so many columns: its bytes, and the columns it takes. */
+/* Return the bytes of a prefix that fits `most` columns, and the columns it takes. */
 static size_t prefix(const char *text, unsigned most, unsigned *taken)
 {
     size_t bytes = 0;
@@ -150,7 +151,7 @@ static unsigned columns_of(double share, unsigned columns)
 {
     double wide = share * columns;
     unsigned whole = (unsigned)(wide + 0.5);
-    return whole == 0 && share > 0 ? 1 : whole; /* one of a thousand is seen, too */
+    return whole == 0 && share > 0 ? 1 : whole; /* a share of 1/1000 is visible, too */
 }
 
 size_t view_draw_bar(char *out, size_t room, const view_bar *bar, unsigned columns)

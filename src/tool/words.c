@@ -8,7 +8,7 @@
 
 #include "tool/terminal.h"
 
-/* Three figures that matter: 1.23, 12.3, 123. */
+/* Three significant digits: 1.23, 12.3, 123. */
 static void figures(char *out, size_t room, double value, const char *unit)
 {
     snprintf(out, room, "%.*f%s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The directory, as a program sees it: a component is an entry. */
+/* The public interface to the directory: a component is an entry of it. */
 #include <string.h>
 
 #include <cenote/component.h>
@@ -14,7 +14,7 @@ static const ceni_directory_entry *entry_of(const cen_component *component)
     return (const ceni_directory_entry *)component;
 }
 
-/* ---- Who is there --------------------------------------------------------- */
+/* ---- Visiting components --------------------------------------------------- */
 
 typedef struct visit {
     void (*visit)(void *argument, cen_component *component);
@@ -66,9 +66,9 @@ const char *cen_component_system(const cen_component *component)
     return entry->calls && entry->calls->system ? entry->calls->system(entry->object) : NULL;
 }
 
-/* ---- What it tells ----------------------------------------------------------- */
+/* ---- Metrics, histograms, descriptions ---------------------------------------- */
 
-/* The caller's elements may have another size than ours. */
+/* The caller's cen_metric may be another version's and have another size. */
 size_t cen_component_metrics_sized(const cen_component *component, cen_metric *metrics, size_t size, size_t room)
 {
     const ceni_directory_entry *entry = entry_of(component);
@@ -96,7 +96,7 @@ void cen_component_describe(const cen_component *component, const cen_descriptio
     if (entry->calls && entry->calls->description) entry->calls->description(entry->object, description, most);
 }
 
-/* ---- What it obeys -------------------------------------------------------------- */
+/* ---- Actions --------------------------------------------------------------------- */
 
 const char *cen_component_action_name(const cen_component *component, size_t index)
 {
@@ -114,5 +114,6 @@ cen_status cen_component_invoke(cen_component *component, const char *action, in
     for (size_t i = 0; cen_component_action_name(component, i); i++)
         if (strcmp(cen_component_action_name(component, i), action) == 0 || ceni_planted(component_tell_any_action))
             return entry->calls->tell((void *)(uintptr_t)entry->object, action, value, error);
-    return ceni_error_set(error, CEN_ABSENT, 0, "%s \"%s\" cannot %.32s", entry->kind, entry->name, action);
+    return ceni_error_set(error, CEN_ABSENT, 0, "%s \"%s\": unknown action \"%.32s\"", entry->kind, entry->name,
+                          action);
 }

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of a process that is gone.
+ * Reading the events of a process that has ended, from its file of events or from a core file.
  *
- * The bytes are searched for the word that a ring begins with, wherever it stands: a
- * core file has the process' memory in pieces, and those who write core files do
- * not agree where a piece may begin. What follows must then make sense as a ring.
+ * The bytes are searched for the magic word of a ring, at every offset: a core file has the process's memory in
+ * pieces, and programs that write core files do not agree where a piece may begin. The bytes after the word must then
+ * be a valid header.
  *
- * The bytes may be anybody's. So nothing in them is used as an address or an index; sizes are
- * compared with what a ring may have at most; a place tells of an event only if the
- * number that it says is one of that place's; how much memory is needed is bounded.
- * `next` is not looked at: a ring that moved does not have it.
+ * The input is not trusted. Nothing in it is used as an address or an index. Sizes are compared with the limits of a
+ * ring. An event is accepted only if its number belongs to its place. The memory used is bounded. `next` is ignored:
+ * a ring that was moved does not have it.
  *
- * The process may be alive, and its file change while it is read. A ring is read twice:
- * what has the same sequence in the first and in the second copy did not change while the
- * first was made.
+ * The process may still run, and its file may change while it is read. So a ring is read twice: an event with the
+ * same sequence in both copies did not change while the first copy was made.
  *
- * A process that has its rings in a file has left others in its memory, with the same numbers,
- * and one core file may have both: events are told apart by process, stream and number.
- * Within a stream numbers give the order, among several the time.
+ * A process that has its rings in a file has left the first rings in its memory, with the same numbers, and a core
+ * file may contain both. Events are identified by process, stream and number. Within a stream events are ordered by
+ * number, across streams by time.
  */
 #include "watch/dump.h"
 
@@ -33,10 +31,10 @@
 #include "record/ring.h"
 
 enum {
-    BLOCK = 1 << 20,       /* bytes that are searched at a time */
-    PLACES_MOST = 1 << 16, /* of a ring that is believed */
-    EVENTS_MOST = 1 << 18, /* that are shown of a file; what is beyond belongs to no process of ours */
-    RINGS_MOST = 256,      /* that are read */
+    BLOCK = 1 << 20,       /* bytes searched at a time */
+    PLACES_MOST = 1 << 16, /* of a ring; a header with more is not accepted */
+    EVENTS_MOST = 1 << 18, /* shown of one file; a process has fewer */
+    RINGS_MOST = 256,      /* rings that are read */
     STREAMS_MOST = 64,
 };
 
@@ -48,12 +46,12 @@ typedef struct found_event {
 typedef struct search {
     const ceni_dump *dump;
     unsigned char *block;        /* BLOCK bytes */
-    unsigned char *ring, *again; /* of the largest ring so far, ring_size bytes each */
+    unsigned char *ring, *again; /* the two copies, ring_size bytes each: the largest ring so far */
     size_t ring_size;
     found_event *events;
     size_t count, room;
     unsigned rings;
-    bool found; /* a ring, if only an empty one */
+    bool found; /* a ring was found, perhaps an empty one */
 } search;
 
 /* ---- Collecting -------------------------------------------------------------- */
@@ -82,7 +80,7 @@ static bool make_room_for_events(search *s, size_t more)
     return true;
 }
 
-/* Adds what is whole in both copies of a ring. */
+/* Add the events that are whole in both copies of a ring. */
 static void collect(search *s, const ceni_ring *ring, const ceni_ring *again)
 {
     ceni_ring_tag tag = ceni_ring_tag_of(ring);
@@ -97,8 +95,7 @@ static void collect(search *s, const ceni_ring *ring, const ceni_ring *again)
     }
 }
 
-/* Reads a copy of the ring. What is beyond the last whole place of a file that was cut short is as if nothing had been written
- * there. */
+/* Read a copy of the ring. If the file was cut short, everything after its last whole place counts as empty. */
 static cen_status read_copy(search *s, uint64_t at, unsigned char *copy, size_t size)
 {
     size_t done = 0;
@@ -108,7 +105,7 @@ static cen_status read_copy(search *s, uint64_t at, unsigned char *copy, size_t 
     return status;
 }
 
-/* Reads the ring at that place of the file, and adds what is in it. */
+/* Read the ring at offset `at` of the file, and add its events. */
 static cen_status read_ring(search *s, uint64_t at, size_t size)
 {
     if (!make_room_for_ring(s, size) || !make_room_for_events(s, (size - CENI_RING_HEADER) / CENI_RING_PLACE))
@@ -127,7 +124,7 @@ static cen_status read_ring(search *s, uint64_t at, size_t size)
 
 /* ---- Searching ----------------------------------------------------------------- */
 
-/* Looks at each place of the block where a ring may begin; `size` is what is left of the file if it is less than a block. */
+/* Try every offset of the block where the magic word is; `size` is less than BLOCK at the end of the file. */
 static cen_status search_block(search *s, uint64_t at, size_t size)
 {
     const uint64_t magic = CENI_RING_MAGIC;
@@ -143,7 +140,7 @@ static cen_status search_block(search *s, uint64_t at, size_t size)
     return CEN_OK;
 }
 
-/* Blocks overlap by a header, so that none is cut in two. */
+/* Blocks overlap by the size of a header, so that no header is cut in two. */
 static cen_status search_all(search *s)
 {
     for (uint64_t at = 0;; at += BLOCK - CENI_RING_HEADER) {
@@ -169,7 +166,7 @@ static int compare_events(const void *left, const void *right)
     return tags ? tags : (a->event.number > b->event.number) - (a->event.number < b->event.number);
 }
 
-/* Sorts by process, stream and number; keeps one of each. */
+/* Sort by process, stream and number, and remove duplicates. */
 static void sort(search *s)
 {
     if (s->count == 0) return;
@@ -196,7 +193,7 @@ static size_t find_runs(const search *s, run runs[STREAMS_MOST])
     return count;
 }
 
-/* Of all streams the earliest, one after the other. */
+/* Merge the streams by time. */
 static void show_all(const search *s, void (*show)(void *argument, const cen_event *event), void *argument)
 {
     run runs[STREAMS_MOST];
@@ -226,7 +223,7 @@ cen_status ceni_dump_show(const ceni_dump *dump, void (*show)(void *argument, co
     return status;
 }
 
-/* ---- Of a file --------------------------------------------------------------------- */
+/* ---- Reading a file ------------------------------------------------------------------ */
 
 typedef struct file_source {
     int file, code;
@@ -241,7 +238,7 @@ static cen_status read_file(void *argument, uint64_t at, void *bytes, size_t siz
 static cen_status unreadable(cen_error *error, const char *path, int code)
 {
     errno = code;
-    return ceni_error_set(error, CEN_SYSTEM, code, "cen_events_read_file: %s cannot be read: %m", path);
+    return ceni_error_set(error, CEN_SYSTEM, code, "cen_events_read_file: cannot read %s: %m", path);
 }
 
 cen_status cen_events_read_file(const char *path, void (*show)(void *argument, const cen_event *event), void *argument,
@@ -257,10 +254,10 @@ cen_status cen_events_read_file(const char *path, void (*show)(void *argument, c
     if (status == CEN_SYSTEM) return unreadable(error, path, source.code);
     if (status == CEN_ABSENT)
         return ceni_error_set(error, status, 0,
-                              "cen_events_read_file: there are no events in %s: it is no file of events, and no core "
-                              "file of a process with cenote",
+                              "cen_events_read_file: no events in %s; it is neither an event file nor a core file of a "
+                              "process with cenote",
                               path);
     if (status == CEN_NO_MEMORY)
-        return ceni_error_set(error, status, 0, "cen_events_read_file: no memory for the events in %s", path);
+        return ceni_error_set(error, status, 0, "cen_events_read_file: out of memory for the events in %s", path);
     return status;
 }

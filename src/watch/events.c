@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process' events, as a program reads them. */
+/* Reading events, for programs: both rings as one stream. */
 #include <cenote/events.h>
 
 #include "record/events.h"
@@ -7,8 +7,9 @@
 
 /* ---- Reading ---------------------------------------------------------------- */
 
-/* A ring whose next event is not taken keeps its cursor, and is looked at again the next time: what is overwritten until then is
- * counted then. One that has none keeps what it has passed over. */
+/* Take the earlier of the two rings' next events. The other ring's cursor does not move: its event is read again next
+ * time, and events overwritten until then are counted then. The cursor of a ring without a next event keeps the count
+ * of events that it has passed over. */
 bool ceni_events_next(ceni_cursor at[CENI_STREAMS], bool traces, cen_event *out)
 {
     ceni_cursor life = at[CENI_LIFE], trace = at[CENI_TRACE];
@@ -38,7 +39,7 @@ uint64_t cen_events_total(void)
     return ceni_events_begun(CENI_LIFE);
 }
 
-/* ---- Words ------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------- */
 
 const char *cen_event_level_name(cen_event_level level)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rings in a file.
+ * Persisting events: the rings move into a mapped file.
  *
- * The file is made under another name, has two empty rings, gets its name, and only
- * then do the rings move into it: at each step before that a failure leaves nothing
- * behind, and after it nothing can fail. It is never unmapped: who writes events holds
- * no reference.
+ * The file is created under a temporary name, gets two empty rings and then its final name. Only then do the rings
+ * move into it. A failure in any step before that leaves nothing behind, and after it nothing can fail. The file is
+ * never unmapped, because writers of events hold no reference to it.
  */
 #include <errno.h>
 
@@ -51,13 +50,13 @@ static cen_status keep_locked(const char *path, const char *old, int *code)
 
 cen_status cen_events_persist(const char *path, cen_error *error)
 {
-    char old[3968]; /* shorter than a path may be: the file's first name is longer */
-    if (!path || !path[0]) return ceni_error_set(error, CEN_INVALID, 0, "cen_events_persist: there is no path");
+    char old[3968]; /* shorter than the longest path: the file's temporary name is longer */
+    if (!path || !path[0]) return ceni_error_set(error, CEN_INVALID, 0, "cen_events_persist: path is NULL or empty");
     int length = snprintf(old, sizeof old, "%s.old", path);
     if (length < 0 || (size_t)length >= sizeof old)
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_events_persist: the path is too long: %d bytes", length - 4);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_events_persist: path is too long (%d bytes)", length - 4);
     if (ceni_file_is_special(path))
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_events_persist: %s is there and is no regular file", path);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_events_persist: %s exists and is not a regular file", path);
     fresh_keeping();
     int code = 0;
     ceni_mutex_lock(&keeping.lock, CENI_RANK_EVENTS);
@@ -65,7 +64,7 @@ cen_status cen_events_persist(const char *path, cen_error *error)
     ceni_mutex_unlock(&keeping.lock, CENI_RANK_EVENTS);
     if (status == CEN_OK) return CEN_OK;
     if (status == CEN_EXISTS)
-        return ceni_error_set(error, status, 0, "cen_events_persist: this process has a file of events already");
+        return ceni_error_set(error, status, 0, "cen_events_persist: this process already has an event file");
     errno = code;
-    return ceni_error_set(error, status, code, "cen_events_persist: %s cannot be made: %m", path);
+    return ceni_error_set(error, status, code, "cen_events_persist: cannot create %s: %m", path);
 }

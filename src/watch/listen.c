@@ -2,29 +2,29 @@
 /*
  * The listener: a thread that reads the events and calls the program.
  *
- *     HELD --the former has returned--> TELLING --another, or none, is to follow--> ENDING, and it is joined
+ *     HELD --the previous one has ended--> TELLING --it is replaced, or ended--> ENDING, and it is joined
  *
- * There are two tellers, used in turn: the next one's thread is started, and held,
- * before the former is ended, so that a thread that cannot be had changes nothing.
- * One is TELLING at a time; so is at most one asleep, which is what events.c asks for.
+ * The thread and its state are a teller. There are two tellers, used in turn. The next teller's thread is started,
+ * and held, before the previous one is ended, so a failure to start a thread changes nothing. At most one teller is
+ * TELLING, so at most one sleeps, as events.c requires.
  *
- * A teller that is ENDING first tells what was written before it was asked to end,
- * since a log whose last lines are missing is missed most. It does not wait for
- * writers that are in the middle of an event for longer than a few looks.
+ * A teller that is ENDING first tells the events that were written before it was asked to end, because the last lines
+ * of a log matter most. For a writer in the middle of an event it retries only a limited number of times.
  *
- * The lock is held by whoever replaces, from the first step to the last, and never by
- * a teller: a listener may do anything but replace itself, which is noticed by
- * the thread's number.
+ * The thread that replaces a teller holds the lock from the first step to the last; a teller never takes it. So a
+ * listener may do anything except replace itself, which is detected by the thread's number.
  *
- * Fork: a child has no teller; the parent's thread, and whoever held the lock, are not there. A listener that forks
- * and returns in the child, too, returns from the thread there: the teller's memory may be another's by then.
+ * Fork: a child has no teller: the parent's teller thread, and a thread that held the lock, do not exist there. If a
+ * listener forks and also returns in the child, its thread ends there at once, because the teller's memory may be in
+ * use again by then.
  *
  * Order table
  * tag  site   | operation         | order   | pairs with | carries                     | breaks if weakened
  * [L1] turn   | store of state    | seq_cst | [L2]       | `until`; that it is to end  | the teller ends too early, or sleeps and is not woken
  * [L2] ending | load of state     | seq_cst | [L1]; [N1] in events.c | `until`; that it is to end | as [L1]
- * The sleeper's look at `state` after it has lain down is one of those that events.c speaks of.
- * What a teller begins with is carried by the start of its thread; `teller` is compared with one's own number.
+ * After ceni_events_lie_down the sleeper loads `state`; that load is one of the checks before a sleep in events.c.
+ * The start of a teller's thread carries the teller's initial fields. A thread compares `telling` only with its own
+ * number.
  *
  * Tested by tests/unit/watch/listen_test.c, tests/explore/events_test.c.
  */
@@ -46,7 +46,7 @@ enum { HELD, TELLING, ENDING };
 #ifdef CENI_WATCHED
 enum { PATIENCE = 1 };
 #else
-enum { PATIENCE = 100 }; /* looks at an event that is being written, at the end */
+enum { PATIENCE = 100 }; /* retries of an event that is being written, at the end */
 #endif
 
 typedef struct teller {
@@ -56,12 +56,12 @@ typedef struct teller {
     cen_event_level least;
     /* the thread's own */
     ceni_cursor at[CENI_STREAMS];
-    uint64_t told_missed; /* of those that were missed */
+    uint64_t told_missed; /* missed events that the listener knows of */
     /* written before ENDING */
     uint64_t until[CENI_STREAMS];
     /* any thread, atomically; a futex */
     _Atomic uint32_t state;
-    /* whoever has the lock */
+    /* under the lock */
     ceni_thread thread;
 } teller;
 
@@ -72,7 +72,7 @@ static CENI_STATIC struct {
     teller tellers[2];
     teller *now;
     /* any thread, atomically */
-    _Atomic uint64_t telling; /* the number of the thread that calls the listener */
+    _Atomic uint64_t telling; /* number of the thread that calls the listener */
 } listening;
 
 /* ---- The teller's thread -------------------------------------------------------- */
@@ -82,7 +82,7 @@ static bool ending(teller *t)
     return ceni_load_seq_cst(&t->state) == ENDING; /* [L2] */
 }
 
-/* False: this is a child that the listener has forked, and no teller. */
+/* Call the listener. Returns false in a child that the listener has forked: there is no teller there. */
 static bool tell(teller *t, const cen_event *event)
 {
     if (event->level < t->least) return true;
@@ -99,7 +99,7 @@ static bool traces(const teller *t)
     return t->least <= CEN_LEVEL_TRACE;
 }
 
-/* Tells until it is to end. False: as tell. */
+/* Tell events until the state is ENDING. Returns false as tell does. */
 static bool tell_all(teller *t)
 {
     cen_event event;
@@ -107,7 +107,7 @@ static bool tell_all(teller *t)
         bool found = ceni_events_next(t->at, traces(t), &event);
         if (!found) {
             ceni_events_lie_down(traces(t));
-            /* Who writes from here on sees the sleeper; what was written before is seen now. */
+            /* A writer from here on sees the sleeper; events written before are found now. */
             found = !ceni_planted(events_sleeps_without_look) && ceni_events_next(t->at, traces(t), &event);
             if (found || ending(t)) ceni_events_get_up();
             else ceni_events_sleep();
@@ -122,14 +122,14 @@ static bool behind(const teller *t, ceni_stream stream)
     return t->at[stream].next < t->until[stream];
 }
 
-/* Gives up the events, one in each ring, that are still being written. */
+/* Give up the event, one in each ring, that is still being written. */
 static void pass_over(teller *t)
 {
     for (ceni_stream stream = CENI_LIFE; stream < CENI_STREAMS; stream++)
         if (behind(t, stream)) t->at[stream].next++, t->at[stream].missed++;
 }
 
-/* Tells what there was when it was asked to end, and maybe a little of what has come since. */
+/* Tell the events up to the moment when it was asked to end, and perhaps a few newer ones. */
 static void tell_the_rest(teller *t)
 {
     cen_event event;
@@ -152,13 +152,13 @@ static void run_teller(void *argument)
     teller *t = argument;
     while (ceni_load_seq_cst(&t->state) == HELD) /* [L2] */
         ceni_futex_wait(&t->state, HELD, CENI_FOREVER);
-    ceni_store_relaxed(&listening.telling, ceni_thread_id()); /* carries nothing: for this thread to recognise itself */
+    ceni_store_relaxed(&listening.telling, ceni_thread_id()); /* carries nothing: the thread recognises itself by it */
     int cancel = ceni_cancel_hold();
     if (tell_all(t) && !ceni_planted(events_end_forgets_the_rest)) tell_the_rest(t);
     ceni_cancel_release(cancel);
 }
 
-/* ---- Replacing it ------------------------------------------------------------------ */
+/* ---- Replacing the teller ------------------------------------------------------------ */
 
 static void turn(teller *t, uint32_t state)
 {
@@ -174,12 +174,12 @@ static void end_locked(teller *t)
     ceni_thread_join(&t->thread);
 }
 
-/* Makes `next` the one that tells, or nobody. */
+/* End the current teller and let `next` tell; NULL: none. */
 static cen_status replace_locked(teller *next, int *code)
 {
     if (next && ceni_thread_start(&next->thread, "cen-events", run_teller, next, code) != CEN_OK) return CEN_SYSTEM;
     if (listening.now) end_locked(listening.now);
-    ceni_store_relaxed(&listening.telling, 0); /* carries nothing: nobody calls, until the next one is let go */
+    ceni_store_relaxed(&listening.telling, 0); /* carries nothing: no listener is called until the next teller starts */
     listening.now = next;
     if (next) turn(next, TELLING);
     return CEN_OK;
@@ -204,11 +204,13 @@ cen_status cen_events_listen(cen_event_level least,
                              cen_error *error)
 {
     if (listener && (least < CEN_LEVEL_TRACE || least > CEN_LEVEL_ERROR))
-        return ceni_error_set(error, CEN_INVALID, 0, "cen_events_listen: there is no level %d", (int)least);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_events_listen: least must be a cen_event_level (got %d)",
+                              (int)least);
     fresh();
     if (ceni_load_relaxed(&listening.telling) == ceni_thread_id()) /* carries nothing */
-        return ceni_error_set(error, CEN_MISUSE, 0,
-                              "cen_events_listen: the listener itself cannot end or replace itself");
+        return ceni_error_set(
+            error, CEN_MISUSE, 0,
+            "cen_events_listen: the listener cannot remove or replace itself; do it on another thread");
     int code = 0;
     ceni_mutex_lock(&listening.lock, CENI_RANK_EVENTS);
     teller *next = NULL;
@@ -222,5 +224,5 @@ cen_status cen_events_listen(cen_event_level least,
     ceni_mutex_unlock(&listening.lock, CENI_RANK_EVENTS);
     if (status == CEN_OK) return CEN_OK;
     errno = code;
-    return ceni_error_set(error, status, code, "cen_events_listen: no thread for the listener could be started: %m");
+    return ceni_error_set(error, status, code, "cen_events_listen: cannot start the listener thread: %m");
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a call does when it has dropped the lock: tell those whose requests are over, wake whoever reads next, wake the loop,
- * say that the connection has ended.
+ * What a call does after it has dropped the lock: complete requests, wake the next reader, wake the loop, report the
+ * end of the connection.
  *
- * Threads that are blocked are told first: telling one runs none of the program's code, and a thread whose
- * deadline comes in that moment waits for it.
+ * Blocked threads are completed first. Completing one runs none of the program's code, and a thread whose deadline
+ * passes in that moment waits for its completion.
  *
- * A request is told once, because whoever puts it into a list has taken it out of the wire, under the lock,
- * and it is nowhere else.
+ * A request is completed once. The thread that puts it into a list has taken it out of the wire under the lock, and the
+ * request is in no other place.
  *
  * Order table
  * tag  site       | operation             | order   | pairs with | carries                               | breaks if weakened
- * [B1] tell       | exchange of the word  | acq_rel | requests.c [B2] [B3] | the request's answer                  | a blocked thread reads a half-written answer
- * [B4] tell_done  | store of the future's state | release | sync/future.c [F2] | the same                   | one who sees that it is done reads a half-written answer
+ * [B1] tell       | exchange of the word  | acq_rel | requests.c [B2] [B3] | the request's result                  | a blocked thread reads a half-written result
+ * [B4] tell_done  | store of the future's state | release | sync/future.c [F2] | the same                   | a thread that sees it done reads a half-written result
  */
 #include <string.h>
 
@@ -51,7 +51,7 @@ void ceni_after_end(ceni_after *after, cen_request *request, cen_status status, 
     ceni_after_add(after, request);
 }
 
-/* Memory for the reply of one that brought none. */
+/* Allocate the reply buffer of a request that has none. */
 static bool allocate_reply(cen_request *request, size_t size, const cen_allocator *allocator)
 {
     request->reply = ceni_alloc(allocator, size ? size : 1, 1);
@@ -73,14 +73,14 @@ void ceni_request_answer(cen_request *request, const void *answer, size_t size, 
 {
     ceni_sent_of(request)->is_answered = true;
     if (!request->reply && !allocate_reply(request, size, allocator)) {
-        fail_answer(request, CEN_NO_MEMORY, "There was no memory for the reply.");
+        fail_answer(request, CEN_NO_MEMORY, "out of memory for the reply");
         return;
     }
     request->reply_size = size;
     size_t fits = size < request->capacity ? size : request->capacity;
     if (fits) memcpy(request->reply, answer, fits);
     if (fits < size) {
-        fail_answer(request, CEN_FULL, "The reply is larger than the buffer that was given for it.");
+        fail_answer(request, CEN_FULL, "reply larger than the buffer of the request");
         return;
     }
     request->future.status = CEN_OK;
@@ -88,7 +88,7 @@ void ceni_request_answer(cen_request *request, const void *answer, size_t size, 
     request->future.value = request->reply;
 }
 
-/* ---- Telling ----------------------------------------------------------------------------------- */
+/* ---- Completion -------------------------------------------------------------------------------- */
 
 static cen_request *take_first(ceni_chain *chain)
 {
@@ -99,7 +99,8 @@ static cen_request *take_first(ceni_chain *chain)
     return ceni_request_of(CENI_LIST_ENTRY(link, ceni_sent, link));
 }
 
-/* The thread may return, and its stack be gone, as soon as the word says DONE: after that the word is only a name. */
+/* The thread may return, and its stack frame be gone, as soon as the word is DONE. After that only the word's address
+ * is used. */
 static void tell_thread(ceni_blocked *blocked)
 {
     uint32_t before = ceni_exchange_acq_rel(&blocked->word, (uint32_t)CENI_BLOCKED_DONE); /* [B1] */
@@ -114,9 +115,10 @@ static void free_copy(cen_request *request, const cen_allocator *allocator)
     asked->copy = NULL;
 }
 
-/* One that was made ready with its `done` has no other consumer: nobody can wait for it, arm it or put it into a group, and a
- * cancel leaves alone what is OUT. So nobody else changes its state any more, and a plain store does what takes a locked
- * instruction for all others. `open`: the record that its job waits in; NULL: its executor is asked. */
+/* Complete a request that was created with its `done`. It has no other consumer: it cannot be waited for, armed or put
+ * into a group, and a cancel does not touch a request that is OUT. So no other thread changes its state, and a plain
+ * store replaces the locked instruction that other futures need. `open`: the record that collects the job; NULL: post
+ * to the executor. */
 static void tell_done(cen_request *request, ceni_inline_run *open)
 {
     cen_future *future = &request->future;
@@ -138,8 +140,8 @@ static void tell_futures(ceni_after *after, const cen_allocator *allocator)
     after->futures = (ceni_chain){.first = NULL, .end = &after->futures.first};
     while (link) {
         cen_request *request = ceni_request_of(CENI_LIST_ENTRY(link, ceni_sent, link));
-        link = link->next;                                     /* from its post on the request may be gone */
-        bool waits = open && request->future.executor_ == own; /* its `done`, for the record's end */
+        link = link->next;                                     /* once posted, the request may be gone */
+        bool waits = open && request->future.executor_ == own; /* its `done` runs at the end of the record */
         bool calls = !waits || ceni_sent_of(request)->copy;
         if (calls && held < 0) held = ceni_cancel_hold(); /* executors and allocators are the program's */
         free_copy(request, allocator);
@@ -169,13 +171,13 @@ static void see_to_drain(ceni_exchange *exchange, ceni_after *after)
     exchange->drained = NULL;
 }
 
-/* What must be done while the exchange is sure to be there, and without its lock. */
+/* Call the functions that need the exchange to exist, but not its lock. */
 static void wake_others(ceni_exchange *exchange, ceni_after *after)
 {
     ceni_rank_expect_none("the transport of a connection");
     if (after->heir) ceni_futex_wake(&after->heir->word, 1);
     if (after->wake) exchange->transport.wake(exchange->argument);
-    if (after->broken) exchange->transport.broken(exchange->argument, &exchange->cause); /* the cause changes no more */
+    if (after->broken) exchange->transport.broken(exchange->argument, &exchange->cause); /* the cause is final */
     after->heir = NULL;
     after->wake = after->broken = false;
 }
@@ -202,7 +204,7 @@ void ceni_exchange_call_out(ceni_exchange *exchange, ceni_after *after)
 void ceni_exchange_settle(ceni_exchange *exchange, ceni_after *after)
 {
     ceni_exchange_prepare(exchange, after);
-    /* Only on the loop's thread, which may not wait: a `done` elsewhere may wait for what it asks. */
+    /* Only on the loop's thread, which may not wait. A `done` on another thread may wait for its requests. */
     bool batches = after->futures.first && after->loops;
     if (batches) ceni_batch_begin(exchange, after->replies);
     after->replies = 0;
@@ -222,9 +224,9 @@ void ceni_exchange_leave(ceni_exchange *exchange, ceni_after *after)
         ceni_exchange_lock(exchange);
     }
     bool emptied = --exchange->inside == 0 && exchange->is_ending;
-    if (emptied) ceni_add_relaxed(&exchange->emptied, 1); /* the lock orders it; carries nothing */
+    if (emptied) ceni_add_relaxed(&exchange->emptied, 1); /* ordered by the lock; carries nothing */
     _Atomic uint32_t *name = &exchange->emptied;
     ceni_exchange_unlock(exchange);
-    if (emptied) ceni_futex_wake(name, 1); /* by its address only: the exchange may be gone */
+    if (emptied) ceni_futex_wake(name, 1); /* only the address is used: the exchange may be gone */
     ceni_after_tell(after, allocator);
 }

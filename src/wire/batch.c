@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the `done`s of one batch of replies ask, on the loop's thread: without the lock.
+ * Requests that the `done`s of one batch of replies make on the loop's thread, without the lock.
  *
- *     begin   under the lock: as many slots are reserved as there are replies to be told
- *     add     no lock: the frame is put at the end of the batch's own output, and the request into the next entry
- *     merge   under the lock, by anybody: the entries that are complete become requests in flight
- *     end     under the lock: the rest is merged, slots that nobody needed are given back, the output can be written
+ *     begin   under the lock: reserves as many slots as there are replies to complete
+ *     add     no lock: the frame goes to the end of the batch's own output, and the request into the next entry
+ *     merge   under the lock, by any thread: complete entries become requests in flight
+ *     end     under the lock: merges the rest and gives unused slots back; the output can be written
  *
- * Most requests of a program that answers replies by further requests come this way, and the two locked instructions that a
- * lock takes would be a good part of what each costs. What the batch does not take, because slots or bytes are used up, or
- * it has a deadline of its own, goes the way of all others.
+ * In a program that reacts to replies with further requests, most requests are made here. The two locked instructions
+ * of a lock would be a large part of the cost of each. Requests that the batch does not take go the normal way: when
+ * slots or bytes are used up, or if a request has its own deadline.
  *
  * Invariants
- *  T1 `thread` changes under the lock. While it is not 0, that thread alone writes entries[count], the batch's output, and what is
- *     behind `count`; while it is 0, all belongs to whoever has the lock.
- *  T2 Entries below `merged` are in flight, or OUT; those from there to `count` are in flight as soon as somebody merges them.
- *     Whoever looks for a request, counts them or ends all, merges first.
- *  T3 A reserved slot has no request and is in no list: nobody else can give out its id.
- *  T4 What is added when the connection has ended meanwhile, is ended by `end`.
+ *  T1 `thread` changes under the lock. While it is not 0, only that thread writes entries[count] and those behind it,
+ *     and the batch's output. While it is 0, everything belongs to the holder of the lock.
+ *  T2 Entries below `merged` are in flight or OUT. Those from `merged` to `count` are in flight once they are merged.
+ *     Code that looks for a request, counts requests or ends all of them merges first.
+ *  T3 A reserved slot has no request and is in no list, so no other thread can use its id.
+ *  T4 Requests added after the connection has ended are failed by `end`.
  *
- * The naive version lets the thread write to the wire itself, and others wait until the batch is over: a `done` that waits for
- * one of them then waits forever.
+ * The naive version lets the thread hold the writer's role, so that others wait until the batch is over. Then a `done`
+ * that waits for one of those threads waits for ever.
  *
  * Order table
  * tag  site  | operation      | order   | pairs with | carries                           | breaks if weakened
@@ -39,7 +39,7 @@
 
 enum { OUTPUT_FIRST = 4096 };
 
-/* Memory for its output, with the lock dropped meanwhile. It may be none: then all go the other way. */
+/* Allocate the batch's output; the lock is dropped meanwhile. If that fails, requests go the normal way. */
 static void find_memory(ceni_exchange *exchange)
 {
     ceni_exchange_unlock(exchange);
@@ -50,18 +50,19 @@ static void find_memory(ceni_exchange *exchange)
         *output = (ceni_bytes){.at = memory, .capacity = OUTPUT_FIRST};
         return;
     }
-    ceni_exchange_unlock(exchange); /* a writer has left it another meanwhile */
+    ceni_exchange_unlock(exchange); /* a writer has returned its memory here meanwhile */
     ceni_free(exchange->allocator, memory, OUTPUT_FIRST, 1);
     ceni_exchange_lock(exchange);
 }
 
-/* Others shall not find the connection full because of slots that nobody uses in the end: half of them are never reserved. */
+/* Return how many slots to reserve. At least half of all slots stay unreserved, so that other threads do not find the
+ * connection full because of slots that stay unused. */
 static uint32_t how_many(const ceni_exchange *exchange, uint32_t replies)
 {
     const ceni_wire *wire = &exchange->wire;
     if (exchange->state != CENI_EXCHANGE_OPEN || wire->waiting || !ceni_wire_has_room(wire)) return 0;
-    if (exchange->batch.output.size) return 0;          /* of the batch before */
-    if (!ceni_exchange_alarm_dates(exchange)) return 0; /* the first that is asked sets it */
+    if (exchange->batch.output.size) return 0;          /* output of the previous batch */
+    if (!ceni_exchange_alarm_dates(exchange)) return 0; /* the first request sets the alarm */
     uint32_t half = wire->max_in_flight / 2, free = wire->in_flight < half ? half - wire->in_flight : 0;
     uint32_t most = replies < CENI_BATCH ? replies : CENI_BATCH;
     return most < free ? most : free;
@@ -80,7 +81,7 @@ void ceni_batch_begin(ceni_exchange *exchange, uint32_t replies)
     ceni_setting_put(&batch->thread, ceni_thread_id());
 }
 
-/* Puts the frame at the end of the output. False: there is no room in that memory, or the codec refuses it. */
+/* Append the frame to the output. Returns false if the memory has no room for it or the codec refuses it. */
 static inline bool put_frame(ceni_batch *batch, const cen_codec *codec, uint64_t id, const cen_request *request)
 {
     ceni_bytes *output = &batch->output;
@@ -104,7 +105,7 @@ bool ceni_batch_add(ceni_exchange *exchange, cen_request *request)
     if (batch->added == batch->room || batch->output.size >= batch->limit || ceni_setting(&batch->is_closed))
         return false;
     ceni_batch_entry *entry = &batch->entries[batch->added];
-    if (!put_frame(batch, &exchange->wire.codec, entry->id, request)) return false; /* the other way says why */
+    if (!put_frame(batch, &exchange->wire.codec, entry->id, request)) return false; /* the normal way reports why */
     ceni_request_make_ready(request, NULL, CENI_WIRE_UNDATED);
     ceni_future_begin(&request->future, ceni_exchange_withdraw, exchange);
     entry->request = request;
@@ -128,12 +129,12 @@ void ceni_batch_forget(ceni_exchange *exchange)
 {
     ceni_batch *batch = &exchange->batch;
     ceni_batch_close(exchange);
-    if (ceni_setting(&batch->thread)) return; /* then that is for its end */
+    if (ceni_setting(&batch->thread)) return; /* the end of the batch does the rest */
     exchange->wire.unsent -= batch->output.size;
     batch->output.size = 0;
 }
 
-/* What was asked the other way meanwhile goes in the same write, if there is room for both in one memory. */
+/* Move the batch's output behind the output of the normal way, if it fits, so that one write sends both. */
 static void join_outputs(ceni_bytes *wire, ceni_bytes *batch)
 {
     if (batch->size == 0 || wire->size == 0 || wire->capacity - wire->size < batch->size) return;
@@ -147,7 +148,7 @@ void ceni_batch_end(ceni_exchange *exchange, ceni_after *after)
     ceni_batch *batch = &exchange->batch;
     ceni_batch_merge(exchange);
     for (uint32_t i = batch->added; i < batch->room; i++) ceni_wire_unreserve(&exchange->wire, batch->entries[i].id);
-    if (batch->added) exchange->wire.unsent += batch->output.size; /* else it is of a batch before, and counted */
+    if (batch->added) exchange->wire.unsent += batch->output.size; /* else it was counted with an earlier batch */
     ceni_setting_put(&batch->thread, 0);
     if (exchange->state != CENI_EXCHANGE_BROKEN) {
         join_outputs(&exchange->wire.output, &batch->output);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two codecs that are shipped.
+ * The two built-in codecs.
  *
- * Both say BROKEN as early as the bytes allow, and say the same of the same bytes however these were cut: what they
- * answer depends on the bytes from the frame's beginning only. `seen` saves the lines a second search.
+ * Both return BROKEN as early as the bytes allow. The result depends only on the bytes from the frame's beginning, not
+ * on how they were cut into pieces. `seen` avoids a second search of the same line.
  */
 #include <cenote/codec.h>
 
@@ -30,7 +30,8 @@ static cen_status binary_encode(void *argument, uint64_t id, const void *payload
 {
     (void)argument;
     if (size > CENI_BINARY_MOST)
-        return ceni_error_set(error, CEN_INVALID, 0, "A payload of %zu bytes is too long for the binary codec.", size);
+        return ceni_error_set(error, CEN_INVALID, 0, "payload too large for the binary codec (%zu bytes, limit %zu)",
+                              size, CENI_BINARY_MOST);
     *written = ceni_binary_put(out, id, payload, size);
     return CEN_OK;
 }
@@ -44,13 +45,12 @@ static cen_decoded binary_decode(void *argument, const void *bytes, size_t size,
     if (size < LENGTH_SIZE) return CEN_DECODED_MORE;
     uint64_t length = ceni_binary_length(at);
     if (length < ID_SIZE) {
-        ceni_error_set(error, CEN_INVALID, 0, "A frame of %" PRIu64 " bytes came, which has no room for an id.",
-                       length);
+        ceni_error_set(error, CEN_INVALID, 0, "invalid frame: %" PRIu64 " bytes, too short for an id", length);
         return CEN_DECODED_BROKEN;
     }
     if (length - ID_SIZE > decoding->max_payload) {
-        ceni_error_set(error, CEN_INVALID, 0, "A payload of %" PRIu64 " bytes came, and %zu are allowed.",
-                       length - ID_SIZE, decoding->max_payload);
+        ceni_error_set(error, CEN_INVALID, 0, "payload too large (%" PRIu64 " bytes, limit %zu)", length - ID_SIZE,
+                       decoding->max_payload);
         return CEN_DECODED_BROKEN;
     }
     decoding->wanted = LENGTH_SIZE + (size_t)length;
@@ -98,7 +98,7 @@ static cen_status lines_encode(void *argument, uint64_t id, const void *payload,
 {
     (void)argument;
     if (size && memchr(payload, '\n', size) && !ceni_planted(lines_write_newlines))
-        return ceni_error_set(error, CEN_INVALID, 0, "The payload has a newline in it, which ends a line.");
+        return ceni_error_set(error, CEN_INVALID, 0, "payload contains a newline, the end of a line");
     unsigned char *at = out;
     at += put_decimal(at, id);
     *at++ = ' ';
@@ -125,20 +125,18 @@ static cen_decoded lines_decode(void *argument, const void *bytes, size_t size, 
     for (; digits < size && at[digits] >= '0' && at[digits] <= '9'; digits++) {
         uint64_t digit = (uint64_t)(at[digits] - '0');
         if (digits == MOST_DIGITS || id > (UINT64_MAX - digit) / 10)
-            return lines_broken(error, "A line came whose id is too large a number.");
+            return lines_broken(error, "invalid line: id too large");
         id = id * 10 + digit;
     }
     decoding->wanted = 0;
     if (digits == size) return CEN_DECODED_MORE;
-    if (digits == 0 || at[digits] != ' ')
-        return lines_broken(error, "A line came that does not begin with an id and a space.");
+    if (digits == 0 || at[digits] != ' ') return lines_broken(error, "invalid line: no id and space at its beginning");
     const unsigned char *payload = at + digits + 1;
     size_t left = size - digits - 1;
-    size_t known = decoding->seen > digits + 1 ? decoding->seen - digits - 1 : 0; /* searched before, in vain */
+    size_t known = decoding->seen > digits + 1 ? decoding->seen - digits - 1 : 0; /* searched before, without result */
     if (ceni_planted(lines_forget_a_byte) && known) known++;
     const unsigned char *end = known < left ? memchr(payload + known, '\n', left - known) : NULL;
-    if ((end ? (size_t)(end - payload) : left) > decoding->max_payload)
-        return lines_broken(error, "A line came that is longer than allowed.");
+    if ((end ? (size_t)(end - payload) : left) > decoding->max_payload) return lines_broken(error, "line too long");
     if (!end) return CEN_DECODED_MORE;
     decoding->id = id;
     decoding->payload = payload;

@@ -5,12 +5,12 @@
  *     OPEN ──refuse──▶ REFUSING ──the transport's end, the codec's, fail──▶ BROKEN
  *     OPEN ──the transport's end, the codec's, fail─────────────────────▶ BROKEN
  *
- * Whoever makes it BROKEN takes all requests out, in the same holding of the lock, and tells them and the transport: that
- * happens once. Nothing is added from then on.
+ * The thread that makes it BROKEN takes all requests out while it holds the lock, and then completes them and notifies
+ * the transport. That happens once. After it nothing is added.
  *
- * `inside` counts those who will touch the exchange again: threads between enter and leave, and an alarm that is set.
- * Fini waits for them. A thread's last touch is the unlock in leave; whom it has taken out by then it tells without the
- * exchange.
+ * `inside` counts who will touch the exchange again: threads between enter and leave, and an alarm that is set. Fini
+ * waits for them. A thread's last access is the unlock in leave; the requests it has taken out are completed without
+ * the exchange.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -20,7 +20,7 @@
 
 /* ---- Settings ------------------------------------------------------------------------------------ */
 
-/* All fields are required, so a table that passes may be used as it is. */
+/* All fields are required, so a table that passes the check can be used as it is. */
 cen_status ceni_codec_check(cen_codec codec, const char *call, cen_error *error)
 {
     char what[64];
@@ -35,13 +35,14 @@ cen_status ceni_codec_check(cen_codec codec, const char *call, cen_error *error)
 static cen_status check_settings(const ceni_exchange_settings *settings, cen_error *error)
 {
     if (!settings->transport || !settings->runtime)
-        return ceni_error_set(error, CEN_INVALID, 0, "A connection needs a transport and a runtime.");
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_open: transport and runtime must not be NULL");
     if (settings->max_in_flight > CENI_WIRE_MAX_IN_FLIGHT)
-        return ceni_error_set(error, CEN_INVALID, 0, "max_in_flight is %u, and at most %d.", settings->max_in_flight,
-                              CENI_WIRE_MAX_IN_FLIGHT);
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_mux_open: options.max_in_flight must be at most %d (got %u)",
+                              CENI_WIRE_MAX_IN_FLIGHT, settings->max_in_flight);
     if (settings->max_waiters < CEN_NONE || settings->max_waiters > UINT32_MAX)
         return ceni_error_set(error, CEN_INVALID, 0,
-                              "max_waiters is neither a number of requests nor CEN_OFF nor CEN_NONE.");
+                              "cen_mux_open: options.max_waiters must be 0 to %u, CEN_OFF or CEN_NONE (got %lld)",
+                              UINT32_MAX, (long long)settings->max_waiters);
     return CEN_OK;
 }
 
@@ -78,7 +79,8 @@ static void fill_in(ceni_exchange *exchange, const ceni_exchange_settings *setti
                         .state = CENI_EXCHANGE_OPEN,
                         .alarm_moment = CENI_FOREVER,
                         .dated = -1};
-    /* Who waits for something of a manual runtime runs what is due there, the program's code: not with the reader's role. */
+    /* With a manual runtime a waiting thread runs due jobs, which are the program's code. It must not do so as the
+     * reader. */
     exchange->loop_reads = settings->loop_reads || exchange->is_manual;
     ceni_list_init(&exchange->blocked);
     ceni_alarm_init(&exchange->alarm, ceni_exchange_due);
@@ -91,12 +93,11 @@ cen_status ceni_exchange_init(ceni_exchange *exchange, const ceni_exchange_setti
     if (status == CEN_OK) status = check_settings(settings, error);
     if (status != CEN_OK) return status;
     if (ceni_alarm_need_keeper(settings->runtime) != CEN_OK)
-        return ceni_error_set(error, CEN_SYSTEM, 0,
-                              "There is no thread that could keep the deadlines of a connection.");
+        return ceni_error_set(error, CEN_SYSTEM, 0, "cen_mux_open: cannot start a thread for deadlines");
     fill_in(exchange, settings);
     ceni_wire_limits limits = limits_of(settings, codec);
     status = ceni_wire_init(&exchange->wire, &limits, ceni_runtime_now(exchange->runtime), exchange->allocator);
-    if (status != CEN_OK) return ceni_error_set(error, status, 0, "There is no memory for a connection's requests.");
+    if (status != CEN_OK) return ceni_error_set(error, status, 0, "cen_mux_open: out of memory");
     ceni_input_init(&exchange->input, codec, size_or(settings->max_reply, CENI_EXCHANGE_PAYLOAD), exchange->allocator);
     return CEN_OK;
 }
@@ -198,7 +199,7 @@ void ceni_exchange_abandon(ceni_exchange *exchange)
     free_memory(exchange);
 }
 
-/* ---- A look at it -------------------------------------------------------------------------------------- */
+/* ---- Stats --------------------------------------------------------------------------------------------- */
 
 void ceni_exchange_look(ceni_exchange *exchange, ceni_exchange_stats *out)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes that come in.
+ * The input buffer.
  *
  *     0        begin            end        capacity
  *     |  taken  |  left          |   room   |
  *
- * Why it is linear. What is left after all frames were taken is the beginning of one frame. It is moved to
- * the front at most once, for then `begin` is 0 until that frame is taken; and copied into larger memory each time
- * that doubles. So each byte is moved a bounded number of times, on average. The memory grows with the bytes
- * that have come, not with those that a frame's head announces: who sends four bytes cannot have a megabyte reserved.
+ * The work is linear. After all complete frames were taken, the rest is the beginning of one frame. It is moved to the
+ * front at most once, because `begin` then stays 0 until that frame is taken. It is copied into larger memory each time
+ * the size doubles. So each byte is moved a bounded number of times on average. The memory grows with the bytes that
+ * have arrived, not with the length that a frame's head announces: a peer that sends 4 bytes cannot make a megabyte be
+ * reserved.
  */
 #include "wire/input.h"
 
@@ -32,7 +33,7 @@ void ceni_input_fini(ceni_input *input)
     input->capacity = input->begin = input->end = 0;
 }
 
-/* Puts what is left at the beginning of `memory`, which may be the one it is in. */
+/* Move the remaining bytes to the beginning of `memory`, which may be the current buffer. */
 static void move_to(ceni_input *input, unsigned char *memory)
 {
     size_t left = ceni_input_left(input);
@@ -58,7 +59,7 @@ static cen_status enlarge(ceni_input *input)
 cen_status ceni_input_room(ceni_input *input, void **into, size_t *size)
 {
     if (input->begin == input->end) input->begin = input->end = 0;
-    /* At the end, or with more behind than ahead and little room: to the front. */
+    /* No room left, or little room and more bytes behind than ahead: move to the front. */
     size_t room = input->capacity - input->end;
     if (input->begin && (room == 0 || (input->begin >= ceni_input_left(input) && room < input->capacity / 2)))
         move_to(input, input->bytes);
@@ -73,7 +74,7 @@ void ceni_input_added(ceni_input *input, size_t count)
     input->end += count;
 }
 
-/* Whether what a codec says about a frame can be true. */
+/* Return true if the codec's description of a frame is consistent. */
 static bool is_sound(const ceni_input *input, const cen_decoding *frame)
 {
     const unsigned char *from = input->bytes + input->begin, *payload = frame->payload;
@@ -86,7 +87,7 @@ static bool is_sound(const ceni_input *input, const cen_decoding *frame)
 static cen_decoded take_frame(ceni_input *input, const cen_decoding *frame, cen_error *error)
 {
     if (!is_sound(input, frame)) {
-        ceni_error_set(error, CEN_DRIVER, 0, "The codec %s says of a frame what cannot be.", input->codec.calls->name);
+        ceni_error_set(error, CEN_DRIVER, 0, "codec \"%s\" decoded an invalid frame", input->codec.calls->name);
         return CEN_DECODED_BROKEN;
     }
     input->begin += frame->consumed;
@@ -105,8 +106,7 @@ cen_decoded ceni_input_next(ceni_input *input, cen_decoding *frame, cen_error *e
     if (found == CEN_DECODED_FRAME) return take_frame(input, frame, error);
     if (found == CEN_DECODED_BROKEN) return found;
     if (left >= input->max_frame || frame->wanted > input->max_frame) {
-        ceni_error_set(error, CEN_INVALID, 0, "A frame came that is longer than the %zu bytes allowed.",
-                       input->max_frame);
+        ceni_error_set(error, CEN_INVALID, 0, "frame too long (limit %zu bytes)", input->max_frame);
         return CEN_DECODED_BROKEN;
     }
     input->seen = left;
@@ -114,14 +114,14 @@ cen_decoded ceni_input_next(ceni_input *input, cen_decoding *frame, cen_error *e
     return CEN_DECODED_MORE;
 }
 
-/* Whole frames of the binary codec, as long as one follows the other. At all else, the codec itself is asked. */
+/* Take consecutive whole frames of the binary codec. Everything else is left to the codec's decode. */
 static unsigned take_binary(ceni_input *input, ceni_frame *frames, unsigned most)
 {
     const unsigned char *at = input->bytes + input->begin;
     size_t left = ceni_input_left(input), before = left, max_payload = input->max_payload;
     unsigned count = 0;
     while (count < most && left >= CENI_BINARY_HEAD) {
-        uint64_t size = ceni_binary_length(at) - CENI_BINARY_ID; /* of one that is too short, far too large */
+        uint64_t size = ceni_binary_length(at) - CENI_BINARY_ID; /* wraps to a huge size if the frame is too short */
         if ((size > max_payload && !ceni_planted(binary_takes_any_size)) || size > left - CENI_BINARY_HEAD) break;
         frames[count++] =
             (ceni_frame){.id = ceni_binary_id(at), .payload = at + CENI_BINARY_HEAD, .size = (size_t)size};

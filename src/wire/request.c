@@ -30,7 +30,7 @@ void cen_request_init(cen_request *request, void (*done)(cen_request *request), 
     if (!request) return;
     ceni_future_ready(&request->future, done ? run_done : run_future_done);
     if (done) request->future.executor_ = executor;
-    /* Field by field: what cenote keeps in its room is written when it is asked. */
+    /* Field by field: the fields in room_ are written when the request is sent. */
     request->payload = NULL;
     request->size = 0;
     request->reply = NULL;

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests: in, waiting for room, waiting for the reply, out.
+ * Requests: admission, waiting for room, waiting for the reply, completion.
  *
- *     asked     begin the future, send or wait in line; leave. Told by whoever takes it OUT.
- *     blocked   send or wait in line; then, until it is DONE: read, or sleep
+ *     async     begin the future, send or wait for room; leave. Completed by the thread that takes it OUT.
+ *     blocked   send or wait for room; then, until it is DONE: read, or sleep
  *
- * Exactly once. A request leaves the wire once, under the lock, by one of: its reply, its deadline, a cancel, the connection's
- * end. Whoever takes it OUT tells it, and nobody else touches it from then on; a cancel tells nobody. A blocked thread whose
- * deadline comes takes its request OUT itself, and if somebody has before, waits for what that brings: it
- * is told before any code of the program's runs.
+ * Exactly once. A request leaves the wire once, under the lock, by one of: its reply, its deadline, a cancel, the
+ * connection's end. The thread that takes it OUT completes it, and no other thread touches it from then on; a cancel
+ * completes nothing. A blocked thread whose deadline passes takes its request OUT itself. If another thread has done so
+ * before, it waits for that thread's completion, which comes before any of the program's code runs.
  *
- * A blocked thread keeps its own deadline; the wire, and so the alarm, has only what was asked, and under virtual time all.
- * What was asked and has no deadline of its own gets its moment when it is about to be written, or others write: with one look
- * at the clock for all that were asked meanwhile. So it is never too early, and later by no more than the call takes, or, on the
- * loop's thread, the `done`s of one batch of replies; should these never return, it is dated by the alarm, which is set then.
+ * A blocked thread watches its own deadline. The wire, and so the alarm, has the deadlines of asynchronous requests
+ * only; with a virtual clock, of all. An asynchronous request without its own deadline gets its moment when it, or
+ * output of others, is about to be written, so one read of the clock serves all requests added meanwhile. A deadline is
+ * therefore never early. It is late by at most the time that the call takes or, on the loop's thread, the `done`s of
+ * one batch of replies. If these never return, the alarm, which is set then, gives the request its moment.
  *
- * Memory is never allocated under the lock: when it turns out that there must be more, the lock is dropped, and all is looked at
- * again.
+ * Memory is never allocated under the lock. When more is needed, the lock is dropped, and everything is checked again.
  *
  * Order table
  * tag  site        | operation       | order   | pairs with            | carries               | breaks if weakened
- * [B2] is_done     | load of the word | acquire | after.c [B1]         | the request's answer  | a half-written answer is read
+ * [B2] is_done     | load of the word | acquire | after.c [B1]         | the request's result  | a half-written result is read
  * [B3] fall_asleep | cas of the word | acq_rel | after.c [B1], roles.c [R1] | likewise, if it is too late | likewise
  *
  * Tested by tests/unit/wire/exchange_test.c, tests/explore/wire_exchange_test.c.
@@ -34,12 +34,14 @@
 #include "sync/future.h"
 #include "wire/internal.h"
 
-/* ---- In ------------------------------------------------------------------------------------------ */
+/* ---- Admission ----------------------------------------------------------------------------------- */
 
 static cen_status refused(const ceni_exchange *exchange, cen_error *error)
 {
-    if (exchange->state == CENI_EXCHANGE_REFUSING)
-        return ceni_error_set(error, CEN_CLOSED, 0, "The connection %s is being closed.", exchange->name);
+    if (exchange->state == CENI_EXCHANGE_REFUSING) {
+        ceni_error_set(error, CEN_CLOSED, 0, "connection \"%s\": being closed", exchange->name);
+        return ceni_error_because(error, CEN_CAUSE_CLOSED, CEN_CLOSED);
+    }
     if (error) *error = exchange->cause;
     return exchange->cause.status;
 }
@@ -47,13 +49,12 @@ static cen_status refused(const ceni_exchange *exchange, cen_error *error)
 static cen_status too_full(const ceni_exchange *exchange, cen_error *error)
 {
     const ceni_wire *wire = &exchange->wire;
-    return ceni_error_set(
-        error, CEN_FULL, 0,
-        "The connection %s has no room: %u requests are in flight, %u wait, and %zu bytes are not written.",
-        exchange->name, wire->in_flight, wire->waiting, wire->unsent);
+    ceni_error_set(error, CEN_FULL, 0, "connection \"%s\": full (%u requests in flight, %u waiting, %zu bytes unsent)",
+                   exchange->name, wire->in_flight, wire->waiting, wire->unsent);
+    return ceni_error_because(error, CEN_CAUSE_REQUESTS_FULL, CEN_FULL);
 }
 
-/* Gives the output more memory, with the lock dropped meanwhile. False: there is none. */
+/* Give the output more memory; the lock is dropped meanwhile. Returns false if there is none. */
 static bool enlarge_output(ceni_exchange *exchange, size_t capacity)
 {
     ceni_exchange_unlock(exchange);
@@ -67,7 +68,7 @@ static bool enlarge_output(ceni_exchange *exchange, size_t capacity)
     return true;
 }
 
-/* What is asked and has to wait keeps its payload itself. The lock is dropped meanwhile. */
+/* Copy the payload of an asynchronous request that has to wait. The lock is dropped meanwhile. */
 static bool copy_payload(ceni_exchange *exchange, cen_request *request)
 {
     ceni_sent *asked = ceni_sent_of(request);
@@ -78,12 +79,12 @@ static bool copy_payload(ceni_exchange *exchange, cen_request *request)
     return asked->copy != NULL;
 }
 
-/* Under the lock. A deadline that comes earlier than all before brings the alarm earlier. */
+/* Set the alarm earlier if this deadline is earlier than all others. Under the lock. */
 static void set_alarm(ceni_exchange *exchange, int64_t moment)
 {
     if (moment >= exchange->alarm_moment || ceni_planted(wire_sets_no_alarm)) return;
     exchange->alarm_moment = moment;
-    /* Its call may have begun, and wait for the lock: then this is another, and counts by itself. */
+    /* If its callback has begun and waits for the lock, this is a further alarm, which counts separately. */
     if (!ceni_alarm_set(exchange->runtime, &exchange->alarm, moment, NULL)) exchange->inside++;
 }
 
@@ -97,7 +98,8 @@ void ceni_exchange_date(ceni_exchange *exchange)
     set_alarm(exchange, moment);
 }
 
-/* As it was asked in a batch: the batch's end dates it, or, if that takes long, the alarm, if there is one by then. */
+/* Date a request that was made in a batch. The batch's end does so. If the batch takes long, the alarm does, if one is
+ * set in time; else it is done here. */
 static void date_by_alarm(ceni_exchange *exchange)
 {
     if (!ceni_exchange_alarm_dates(exchange) && ceni_wire_is_undated(&exchange->wire)) ceni_exchange_date(exchange);
@@ -105,8 +107,7 @@ static void date_by_alarm(ceni_exchange *exchange)
 
 static cen_status no_memory(const ceni_exchange *exchange, cen_error *error)
 {
-    return ceni_error_set(error, CEN_NO_MEMORY, 0, "There is no memory for a request on the connection %s.",
-                          exchange->name);
+    return ceni_error_set(error, CEN_NO_MEMORY, 0, "connection \"%s\": out of memory for a request", exchange->name);
 }
 
 static cen_status send_now(ceni_exchange *exchange, cen_request *request, cen_error *error)
@@ -124,7 +125,7 @@ static bool goes_at_once(const ceni_exchange *exchange)
     return exchange->state == CENI_EXCHANGE_OPEN && ceni_wire_has_room(&exchange->wire) && exchange->wire.waiting == 0;
 }
 
-/* There is no room, or others wait for it, or there is no memory yet. */
+/* Send or queue a request when there is no room, others wait, or memory is lacking. */
 static cen_status add_slowly(ceni_exchange *exchange, cen_request *request, cen_error *error)
 {
     ceni_sent *asked = ceni_sent_of(request);
@@ -148,7 +149,7 @@ static cen_status add_slowly(ceni_exchange *exchange, cen_request *request, cen_
     }
 }
 
-/* The request is sent, or waits. Under the lock, which may be dropped meanwhile. */
+/* Send or queue a request. Under the lock, which may be dropped meanwhile. */
 static inline cen_status add(ceni_exchange *exchange, cen_request *request, cen_error *error)
 {
     if (goes_at_once(exchange) && !ceni_wire_lacks(&exchange->wire, request->size))
@@ -156,18 +157,18 @@ static inline cen_status add(ceni_exchange *exchange, cen_request *request, cen_
     return add_slowly(exchange, request, error);
 }
 
-/* Sends the first that waits; false if none can be now. */
+/* Send the first waiting request. Returns false if none can be sent now. */
 static bool admit_one(ceni_exchange *exchange, ceni_after *after)
 {
     cen_request *request = exchange->state == CENI_EXCHANGE_BROKEN ? NULL : ceni_wire_next(&exchange->wire);
     if (!request) return false;
     ceni_sent *asked = ceni_sent_of(request);
     size_t lacking = ceni_wire_lacks(&exchange->wire, request->size);
-    if (lacking && enlarge_output(exchange, lacking)) return true; /* all may be different now */
+    if (lacking && enlarge_output(exchange, lacking)) return true; /* everything may have changed */
     cen_status status = CEN_NO_MEMORY;
     cen_error error = {.status = CEN_OK};
     if (lacking) {
-        /* The lock was dropped, and whoever was first may be gone. */
+        /* The lock was dropped, so another request may be first now. */
         if (ceni_wire_next(&exchange->wire) != request) return true;
         ceni_wire_drop(&exchange->wire, request);
         no_memory(exchange, &error);
@@ -191,23 +192,25 @@ void ceni_exchange_admit(ceni_exchange *exchange, ceni_after *after)
     while (admit_one(exchange, after)) continue;
 }
 
-/* ---- Checks, common to both ways -------------------------------------------------------------------- */
+/* ---- Checks of a request ---------------------------------------------------------------------------- */
 
-/* Why it is not sound. */
+/* Return why a request is not sound. */
 static cen_status blame(const ceni_exchange *exchange, const cen_request *request, cen_error *error)
 {
-    if (!request) return ceni_error_set(error, CEN_INVALID, 0, "There is no request.");
+    if (!request) return ceni_error_set(error, CEN_INVALID, 0, "request is NULL");
     if (!request->payload && request->size)
-        return ceni_error_set(error, CEN_INVALID, 0, "The request has a size and no payload.");
+        return ceni_error_set(error, CEN_INVALID, 0, "request.payload is NULL but request.size is not 0");
     if (request->size > exchange->wire.max_payload)
-        return ceni_error_set(error, CEN_INVALID, 0, "The payload has %zu bytes, and the connection %s allows %zu.",
-                              request->size, exchange->name, exchange->wire.max_payload);
+        return ceni_error_set(error, CEN_INVALID, 0, "connection \"%s\": payload too large (%zu bytes, limit %zu)",
+                              exchange->name, request->size, exchange->wire.max_payload);
     if (request->done_ && !request->future.executor_)
-        return ceni_error_set(error, CEN_INVALID, 0, "The request has a `done` and no executor to call it.");
-    return ceni_error_set(error, CEN_MISUSE, 0, "The request was used before, and not made ready again.");
+        return ceni_error_set(error, CEN_INVALID, 0, "request has a done function but no executor");
+    return ceni_error_set(error, CEN_MISUSE, 0,
+                          "the request has been used before; cen_request_init makes it ready again");
 }
 
-/* Its deadline on the runtime's clock, which is read only for a time from now, and once for several: *now is 0 before. */
+/* Return the request's deadline on the runtime's clock. The clock is read only for relative deadlines, and once for
+ * several requests: *now is 0 before the first read. */
 static int64_t moment_of(const ceni_exchange *exchange, const cen_request *request, int64_t *now)
 {
     cen_deadline deadline = ceni_deadline_or(request->deadline, exchange->deadline);
@@ -215,13 +218,13 @@ static int64_t moment_of(const ceni_exchange *exchange, const cen_request *reque
     return ceni_deadline_moment(deadline, *now);
 }
 
-/* ---- Asking ------------------------------------------------------------------------------------------ */
+/* ---- Asynchronous requests --------------------------------------------------------------------------- */
 
 bool ceni_exchange_withdraw(cen_future *future)
 {
     cen_request *request = (cen_request *)(void *)future;
     ceni_exchange *exchange = future->source_;
-    if (!ceni_fork_is(exchange->epoch)) return true; /* nobody here will ever come */
+    if (!ceni_fork_is(exchange->epoch)) return true; /* in a forked child it never completes */
     ceni_after after;
     ceni_after_init(&after);
     ceni_exchange_enter(exchange);
@@ -241,7 +244,7 @@ bool ceni_exchange_withdraw(cen_future *future)
     return dropped;
 }
 
-/* Takes it back: nobody else has come to know of it. The lock is dropped meanwhile. */
+/* Undo a request that no other thread has seen. The lock is dropped meanwhile. */
 static void take_back(ceni_exchange *exchange, cen_request *request)
 {
     ceni_sent *asked = ceni_sent_of(request);
@@ -253,7 +256,8 @@ static void take_back(ceni_exchange *exchange, cen_request *request)
     ceni_exchange_lock(exchange);
 }
 
-/* Under the lock. Once it is added others may complete it: it is not touched here any more. *now is 0, or what the clock said. */
+/* Make one asynchronous request. Under the lock. Once added, other threads may complete it, so it is not touched here
+ * any more. *now is 0 or the time. */
 static inline cen_status ask_one(ceni_exchange *exchange, cen_request *request, int64_t *now, cen_error *error)
 {
     if (!ceni_request_is_sound(exchange, request)) return blame(exchange, request, error);
@@ -266,7 +270,7 @@ static inline cen_status ask_one(ceni_exchange *exchange, cen_request *request, 
     return status;
 }
 
-/* Stops at the first that cannot be asked; *asked says how many could. Under the lock. */
+/* Stop at the first request that fails; *asked: how many succeeded. Under the lock. */
 static cen_status ask_each(ceni_exchange *exchange, cen_request *const requests[], size_t count, size_t *asked,
                            cen_error *error)
 {
@@ -278,7 +282,7 @@ static cen_status ask_each(ceni_exchange *exchange, cen_request *const requests[
     return status;
 }
 
-/* The lock is held, and is dropped. */
+/* The lock is held on entry and dropped. */
 static cen_status ask_and_leave(ceni_exchange *exchange, cen_request *const requests[], size_t count, size_t *asked,
                                 cen_error *error)
 {
@@ -291,19 +295,19 @@ static cen_status ask_and_leave(ceni_exchange *exchange, cen_request *const requ
     return status;
 }
 
-static cen_status forked(cen_error *error)
+static cen_status forked(const ceni_exchange *exchange, cen_error *error)
 {
-    return ceni_error_set(error, CEN_FORKED, 0, "%s.", cen_status_text(CEN_FORKED));
+    return ceni_error_set(error, CEN_FORKED, 0, "connection \"%s\": it belongs to the parent process", exchange->name);
 }
 
-/* In a `done` on the loop's thread nothing but the sending is done here: that thread is inside, and sees to all the rest when it
- * has told its batch. */
+/* In a `done` on the loop's thread only the sending is done here. That thread is inside the exchange already, and does
+ * the rest when it has completed its batch. */
 cen_status ceni_exchange_request_all_async(ceni_exchange *exchange, cen_request *const requests[], size_t count,
                                            size_t *asked, cen_error *error)
 {
     size_t done = 0;
     if (asked) *asked = 0;
-    if (!ceni_fork_is(exchange->epoch)) return forked(error);
+    if (!ceni_fork_is(exchange->epoch)) return forked(exchange, error);
     ceni_exchange_lock(exchange);
     cen_status status;
     if (ceni_exchange_batches(exchange)) {
@@ -320,7 +324,7 @@ cen_status ceni_exchange_request_all_async(ceni_exchange *exchange, cen_request 
 
 cen_status ceni_exchange_request_async(ceni_exchange *exchange, cen_request *request, cen_error *error)
 {
-    if (!ceni_fork_is(exchange->epoch)) return forked(error);
+    if (!ceni_fork_is(exchange->epoch)) return forked(exchange, error);
     if (ceni_exchange_batches(exchange) && ceni_request_is_sound(exchange, request) && !request->deadline.ns_ &&
         ceni_batch_add(exchange, request))
         return CEN_OK;
@@ -334,7 +338,8 @@ static bool is_done(ceni_blocked *blocked)
     return ceni_load_acquire(&blocked->word) == CENI_BLOCKED_DONE; /* [B2] */
 }
 
-/* Until when it may wait without a look; runs what is due in a manual runtime. No lock is held. */
+/* Return until when the thread may wait before it has to check again. Runs what is due in a manual runtime. No lock is
+ * held. */
 static int64_t patience(ceni_exchange *exchange, const ceni_blocked *blocked)
 {
     int64_t again = exchange->is_manual ? ceni_runtime_tend(exchange->runtime) : CENI_FOREVER;
@@ -349,18 +354,20 @@ static void let_go_of_role(ceni_exchange *exchange, ceni_blocked *blocked)
     exchange->is_reading = false;
 }
 
-/* Reads once. Enters and returns with the lock held. True: its own reply has come, and what else came is in `after`. */
+/* Read once. The lock is held on entry and on return. Returns true if its own reply has come; other completed requests
+ * are in `after`. */
 static bool read_once(ceni_exchange *exchange, ceni_blocked *blocked, ceni_after *after)
 {
     ceni_sent *asked = ceni_sent_of(blocked->request);
-    /* It may sleep long: nothing is left undone. */
+    /* The read may sleep long, so all pending work is done before it. */
     if (!ceni_planted(wire_sleeps_on_output)) ceni_exchange_prepare(exchange, after);
     ceni_exchange_unlock(exchange);
     ceni_exchange_call_out(exchange, after);
     ceni_came came = ceni_exchange_read(exchange, patience(exchange, blocked), after);
     ceni_exchange_lock(exchange);
     if (came != CENI_CAME_NOTHING) exchange->stats.thread_reads++;
-    /* Only whoever reads answers, so this was it; another who took it OUT will tell it. */
+    /* Only the reader writes replies, so this thread took it OUT. If another thread took it OUT, that thread completes
+     * it. */
     if (asked->is_answered) {
         let_go_of_role(exchange, blocked);
         return true;
@@ -370,13 +377,13 @@ static bool read_once(ceni_exchange *exchange, ceni_blocked *blocked, ceni_after
     return false;
 }
 
-/* Sleeps until it is told, is to read, or has waited for long enough. Enters and returns with the lock held. */
+/* Sleep until completed, made the reader, or out of patience. The lock is held on entry and on return. */
 static void sleep_once(ceni_exchange *exchange, ceni_blocked *blocked, ceni_after *after)
 {
     uint32_t awake = CENI_BLOCKED_AWAKE;
     if (!ceni_cas_acq_rel(&blocked->word, &awake, (uint32_t)CENI_BLOCKED_ASLEEP)) return; /* [B3] it is DONE */
     ceni_list_push_back(&exchange->blocked, &blocked->link);
-    ceni_exchange_prepare(exchange, after); /* perhaps it is told to read itself */
+    ceni_exchange_prepare(exchange, after); /* this may make the thread itself the reader */
     ceni_exchange_unlock(exchange);
     ceni_exchange_call_out(exchange, after);
     ceni_futex_wait(&blocked->word, CENI_BLOCKED_ASLEEP, patience(exchange, blocked));
@@ -386,19 +393,19 @@ static void sleep_once(ceni_exchange *exchange, ceni_blocked *blocked, ceni_afte
     ceni_cas_acq_rel(&blocked->word, &asleep, (uint32_t)CENI_BLOCKED_AWAKE); /* [B3] */
 }
 
-/* Whether the deadline has come, and it was not too late for that. Under the lock. */
+/* Return true if the deadline has passed and the request was still in the wire. Under the lock. */
 static bool gives_up(ceni_exchange *exchange, ceni_blocked *blocked)
 {
     if (blocked->moment == CENI_FOREVER || ceni_clock_now() < blocked->moment) return false;
     if (!ceni_wire_drop(&exchange->wire, blocked->request)) {
-        blocked->moment = CENI_FOREVER; /* somebody has it and tells it */
+        blocked->moment = CENI_FOREVER; /* another thread took it OUT and completes it */
         return false;
     }
     exchange->stats.timed_out++;
     return true;
 }
 
-/* Under the lock. True: it is told, or in `after`; false: it has given up. */
+/* Wait for the reply. Under the lock. Returns true if the request is completed or in `after`, false if it timed out. */
 static bool await_reply(ceni_exchange *exchange, ceni_blocked *blocked, ceni_after *after)
 {
     for (;;) {
@@ -415,11 +422,11 @@ static bool await_reply(ceni_exchange *exchange, ceni_blocked *blocked, ceni_aft
     }
 }
 
-/* Nobody else touches the request any more. */
+/* The request was taken OUT here, so no other thread touches it. */
 static void end_by_timeout(ceni_exchange *exchange, cen_request *request)
 {
     request->future.status = CEN_TIMEOUT;
-    ceni_error_set(request->future.error, CEN_TIMEOUT, 0, "No reply came on the connection %s before the deadline.",
+    ceni_error_set(request->future.error, CEN_TIMEOUT, 0, "connection \"%s\": no reply before the deadline",
                    exchange->name);
 }
 
@@ -450,10 +457,10 @@ static cen_status request_checked(ceni_exchange *exchange, cen_request *request,
 
 cen_status ceni_exchange_request(ceni_exchange *exchange, cen_request *request, cen_error *error)
 {
-    if (!ceni_fork_is(exchange->epoch)) return forked(error);
+    if (!ceni_fork_is(exchange->epoch)) return forked(exchange, error);
     if (!ceni_request_is_sound(exchange, request)) return blame(exchange, request, error);
     if (request->future.executor_)
-        return ceni_error_set(error, CEN_MISUSE, 0, "A request that is waited for has no `done`.");
+        return ceni_error_set(error, CEN_MISUSE, 0, "a blocking request must not have a done function");
     cen_error *own = request->future.error;
     if (error) request->future.error = error;
     cen_status status = request_checked(exchange, request, error);
@@ -470,10 +477,10 @@ void ceni_exchange_due(ceni_alarm *alarm)
     ceni_list over;
     ceni_after_init(&after);
     ceni_list_init(&over);
-    ceni_exchange_lock(exchange); /* it is counted as inside since it was set */
+    ceni_exchange_lock(exchange); /* counted as inside since the alarm was set */
     exchange->alarm_moment = CENI_FOREVER;
     ceni_batch_merge(exchange);
-    ceni_batch_close(exchange); /* there may be no alarm for what would be added to it */
+    ceni_batch_close(exchange); /* no alarm might be set for requests added to it */
     ceni_wire_expire(&exchange->wire, ceni_runtime_now(exchange->runtime), &over);
     exchange->stats.timed_out += ceni_exchange_end_all(exchange, &after, &over, CEN_TIMEOUT, NULL);
     set_alarm(exchange, ceni_wire_next_expiry(&exchange->wire));

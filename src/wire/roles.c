@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who writes and who reads.
+ * The two roles of a connection: the writer and the reader.
  *
- * Writer: whoever leaves the exchange and finds output and nobody writing. It goes on as long as there is more, for
- * what others add meanwhile goes with its next write; they see `is_writing` and leave. After some writes for
- * others it lets the loop go on.
+ * Writer: a thread that leaves the exchange and finds output and no writer. It goes on as long as there is more output:
+ * what other threads add meanwhile goes with its next write, and they see `is_writing` and leave. After
+ * WRITES_FOR_OTHERS writes the loop continues.
  *
  * Reader: a thread that waits for its reply, or the loop.
  *
- *     nobody ──a thread waits for its reply, and the loop does not read for others──▶ that thread
- *     nobody ──the loop is told that there is something──▶ the loop, until it has read
- *     a thread ──its own reply is there, or others are to be told who may take long──▶ nobody
- *     nobody ──see_to_roles: somebody is blocked, and the loop does not watch──▶ the first who is
+ *     none ──a thread waits for its reply, and the loop does not read for others──▶ that thread
+ *     none ──the loop sees input──▶ the loop, until it has read
+ *     a thread ──its own reply has come, or other completions may take long──▶ none
+ *     none ──see_to_roles: a thread is blocked, and the loop does not watch──▶ the first blocked thread
  *
  * Invariants, whenever the lock is free
- *  R1 If there is output, somebody writes, or it is stuck (R2), or a batch is being told, whose thread writes when it is through.
- *  R2 If it is stuck, the loop watches for WRITE, or is inside, or is being woken.
- *  R3 If somebody waits for a reply, and is not a thread that is awake in here, then somebody reads, or the loop
- *     watches for READ, or is inside, or is being woken.
- *  R4 If nobody waits, the loop watches for READ, for then it notices the connection's end; or it comes SOON, or somebody reads,
- *     or it is inside or being woken.
- *  R5 If a request is UNDATED, whoever asked it is inside, or a batch is being told, whose thread dates it when it is through; and
- *     then the alarm, too, will have dated it when the connection's deadline has passed once.
+ *  R1 If there is output, some thread writes, or the output is stuck (R2), or a batch is being completed, whose thread
+ *     writes afterwards.
+ *  R2 If the output is stuck, the loop watches for WRITE, or is inside, or is being woken.
+ *  R3 If a request waits for its reply, and not just for a thread that is awake in here, then there is a reader, or the
+ *     loop watches for READ, or is inside, or is being woken.
+ *  R4 If no request waits, the loop watches for READ, to notice the connection's end; or it calls again SOON, or there
+ *     is a reader, or the loop is inside or being woken.
+ *  R5 If a request is UNDATED, the thread that made it is inside, or a batch is being completed, whose thread dates it
+ *     afterwards. In that case the alarm, too, dates it by the time the connection's deadline has passed once.
  *
- * Every call ends with see_to_roles, which makes R2, R3 and R4 true again. SOON is why one caller at a time does not
- * wake the loop with each request: having found that a thread reads, the loop stops watching, and looks again after some
- * milliseconds. As long as it finds that threads have read meanwhile, it stays so.
+ * Every call ends with see_to_roles, which restores R2, R3 and R4. SOON avoids a wake of the loop for each request when
+ * there is one caller at a time: if the loop finds that a thread reads, it stops watching and checks again after some
+ * milliseconds. While it finds that threads have read since, it stays that way.
  *
- * No role is held while the program's code runs: a `done` that takes long, or makes a request itself, holds up nobody
- * but its own thread, and, on the loop's, that thread's asks. Elsewhere these are written at once, because a `done` there may
- * wait for them.
+ * No role is held while the program's code runs. A `done` that takes long, or makes a request itself, delays only its
+ * own thread and, on the loop's thread, the requests made there. On other threads such requests are written at once,
+ * because a `done` there may wait for them.
  *
- * All of it is ordered by the lock; the word that a blocked thread sleeps on is requests.c's.
+ * Everything is ordered by the lock. The word that a blocked thread sleeps on belongs to requests.c.
  *
  * Order table
  * tag  site         | operation       | order   | pairs with | carries                          | breaks if weakened
@@ -45,8 +46,8 @@
 
 enum {
     WRITES_FOR_OTHERS = 16,
-    FRAMES_AT_A_TIME = 64, /* claimed in one holding of the lock */
-    READS_IN_A_ROW = 16,   /* of the loop, which has others to serve */
+    FRAMES_AT_A_TIME = 64, /* claimed under the lock at a time */
+    READS_IN_A_ROW = 16,   /* by the loop, which has other connections */
 };
 
 /* ---- Writing ------------------------------------------------------------------------------- */
@@ -61,23 +62,25 @@ static bool find_output(ceni_exchange *exchange)
     return ceni_batch_take_output(exchange, &exchange->sending);
 }
 
-/* Whether there is something to write; takes it out of the wire. */
+/* Return true if there is something to write, after taking it out of the wire. */
 static inline bool have_output(ceni_exchange *exchange)
 {
     return exchange->wire.unsent && find_output(exchange);
 }
 
-static void lose_locked(ceni_exchange *exchange, ceni_after *after, int code, const char *text)
+static void lose_locked(ceni_exchange *exchange, ceni_after *after, cen_cause cause, int code, const char *text)
 {
-    cen_error cause;
-    ceni_error_set(&cause, CEN_LOST, code, "The connection %s has ended: %s", exchange->name, text);
-    ceni_exchange_break(exchange, after, &cause);
+    cen_error error;
+    ceni_error_set(&error, CEN_LOST, code, "connection \"%s\": lost: %s", exchange->name, text);
+    error.cause = cause;
+    ceni_exchange_break(exchange, after, &error);
 }
 
-/* False: no more goes. */
+/* Write once. Returns false if the socket is full or broken. */
 static bool write_once(ceni_exchange *exchange, ceni_after *after)
 {
     cen_error cause;
+    cause.cause = CEN_CAUSE_NONE; /* unless the transport sets one; it fills in the rest when it fails */
     size_t moved = 0;
     const unsigned char *from = exchange->sending.at + exchange->sent;
     size_t size = exchange->sending.size - exchange->sent;
@@ -86,7 +89,7 @@ static bool write_once(ceni_exchange *exchange, ceni_after *after)
     ceni_moved how = exchange->transport.write(exchange->argument, from, size, &moved, &cause);
     ceni_exchange_lock(exchange);
     if (how == CENI_MOVED_NEVER) {
-        lose_locked(exchange, after, cause.code, cause.text);
+        lose_locked(exchange, after, cause.cause, cause.code, cause.text);
         return false;
     }
     if (how == CENI_MOVED_NONE) moved = 0;
@@ -100,7 +103,7 @@ static bool write_once(ceni_exchange *exchange, ceni_after *after)
 
 void ceni_exchange_write(ceni_exchange *exchange, ceni_after *after)
 {
-    if (!after->urgent && ceni_exchange_batches(exchange)) return; /* later */
+    if (!after->urgent && ceni_exchange_batches(exchange)) return; /* when the batch ends */
     bool forgets = after->loops && ceni_planted(wire_batch_is_never_dated);
     if (ceni_wire_is_undated(&exchange->wire) && !forgets) ceni_exchange_date(exchange);
     if (exchange->is_writing || exchange->is_stuck || !have_output(exchange)) return;
@@ -112,7 +115,7 @@ void ceni_exchange_write(ceni_exchange *exchange, ceni_after *after)
             break;
         }
         if (!write_once(exchange, after)) break;
-        ceni_exchange_admit(exchange, after); /* what was written has made room */
+        ceni_exchange_admit(exchange, after); /* the write has made room */
         if (ceni_planted(wire_writes_once)) break;
     } while (have_output(exchange));
     exchange->is_writing = false;
@@ -127,15 +130,15 @@ bool ceni_exchange_may_read(const ceni_exchange *exchange)
     return !(loop_reads && exchange->asked); /* then it reads for those anyway, and one reader is enough */
 }
 
-/* No lock is held. */
-static void lose(ceni_exchange *exchange, ceni_after *after, int code, const char *text)
+/* Mark the connection as lost. No lock is held. */
+static void lose(ceni_exchange *exchange, ceni_after *after, cen_cause cause, int code, const char *text)
 {
     ceni_exchange_lock(exchange);
-    lose_locked(exchange, after, code, text);
+    lose_locked(exchange, after, cause, code, text);
     ceni_exchange_unlock(exchange);
 }
 
-/* Takes those OUT whose replies these are; NULL: nobody's. Under the lock. */
+/* Take the requests of these replies OUT; NULL for a reply without a request. Under the lock. */
 static void claim_all(ceni_exchange *exchange, const ceni_frame *frames, cen_request **requests, unsigned count)
 {
     uint32_t replied = 0, asked = 0;
@@ -151,7 +154,7 @@ static void claim_all(ceni_exchange *exchange, const ceni_frame *frames, cen_req
     exchange->asked -= asked;
 }
 
-/* Those that were taken OUT are this thread's, and nobody else's, until they are told. */
+/* Requests that this thread took OUT are its own until they are completed. */
 static void answer_all(ceni_exchange *exchange, ceni_after *after, const ceni_frame *frames, cen_request **requests,
                        unsigned count)
 {
@@ -185,7 +188,7 @@ static void take_frames(ceni_exchange *exchange, ceni_after *after, size_t moved
         answer_all(exchange, after, frames, requests, count);
         moved = 0;
     } while (found == CEN_DECODED_FRAME && !ceni_planted(wire_reads_one_batch));
-    if (found == CEN_DECODED_BROKEN) lose(exchange, after, 0, error.text);
+    if (found == CEN_DECODED_BROKEN) lose(exchange, after, CEN_CAUSE_PROTOCOL_ERROR, 0, error.text);
 }
 
 ceni_came ceni_exchange_read(ceni_exchange *exchange, int64_t moment, ceni_after *after)
@@ -193,22 +196,23 @@ ceni_came ceni_exchange_read(ceni_exchange *exchange, int64_t moment, ceni_after
     void *into;
     size_t size, moved = 0;
     cen_error cause;
+    cause.cause = CEN_CAUSE_NONE;
     if (ceni_input_room(&exchange->input, &into, &size) != CEN_OK) {
-        lose(exchange, after, 0, "There was no memory for what comes in.");
+        lose(exchange, after, CEN_CAUSE_NONE, 0, "out of memory for input");
         return CENI_CAME_NOTHING;
     }
     ceni_rank_expect_none("the transport's read");
     ceni_moved how = exchange->transport.read(exchange->argument, into, size, moment, &moved, &cause);
-    if (how == CENI_MOVED_NEVER) lose(exchange, after, cause.code, cause.text);
+    if (how == CENI_MOVED_NEVER) lose(exchange, after, cause.cause, cause.code, cause.text);
     if (how != CENI_MOVED || moved == 0) return CENI_CAME_NOTHING;
     ceni_input_added(&exchange->input, moved);
     take_frames(exchange, after, moved);
     return moved == size ? CENI_CAME_MORE : CENI_CAME_SOME;
 }
 
-/* ---- Passing it on ----------------------------------------------------------------------------- */
+/* ---- Passing the reader's role on -------------------------------------------------------------- */
 
-/* The first that sleeps, and whose reply has not been found. */
+/* Return the first sleeping thread whose reply has not been found. */
 static ceni_blocked *find_heir(const ceni_exchange *exchange)
 {
     if (exchange->loop_reads || ceni_planted(wire_passes_no_role)) return NULL;
@@ -226,7 +230,7 @@ static void make_heir(ceni_exchange *exchange, ceni_after *after, ceni_blocked *
     exchange->is_reading = true;
     exchange->turns++;
     uint32_t asleep = CENI_BLOCKED_ASLEEP;
-    /* If it is being told meanwhile, it is awake anyway, and passes the role on. */
+    /* If it is being completed at this moment, it is awake anyway, and passes the role on. */
     if (ceni_cas_acq_rel(&heir->word, &asleep, (uint32_t)CENI_BLOCKED_AWAKE)) after->heir = heir; /* [R1] */
 }
 
@@ -273,7 +277,7 @@ static unsigned what_to_watch(ceni_exchange *exchange, unsigned happened)
     bool threads_read = exchange->turns != exchange->turns_seen && !exchange->loop_reads;
     exchange->turns_seen = exchange->turns;
     if (exchange->is_reading) {
-        /* One that has read since the last look may do so for long: whoever ends it wakes the loop, then. */
+        /* A thread that has read since the last check may go on for long. It wakes the loop when it stops. */
         if (threads_read || !(happened & CENI_LOOP_SOON)) watch |= CENI_LOOP_SOON;
         return watch;
     }

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ids, the table of requests in flight, the line, the output, the deadlines.
+ * Ids, the table of requests in flight, the wait queue, the output, the deadlines.
  *
  * Invariants
- *  W1 in_flight = slots with a request; reserved = slots that are neither in the free list nor have one; waiting = requests
- *     in the line; each request is in one place, which it knows.
- *  W2 A slot's id grows with every use, by 2^slot_bits: no two requests of a connection ever have the same, and 0 is
- *     none. With 2^20 slots a slot can be used 2^44 times.
- *  W3 A request with a deadline of its own is in the wheel, and one with the connection's in the list in_order, exactly
- *     while it is in LINE or FLIGHT.
- *  W4 unsent = bytes in the output + bytes that were taken out of it and not reported as written.
- *  W5 In in_order moments never decrease, and those that are UNDATED are behind all others.
+ *  W1 in_flight = slots with a request; reserved = slots that are not in the free list and have no request; waiting =
+ *     requests in the wait queue. Each request is in one place, and stores which.
+ *  W2 A slot's id grows by 2^slot_bits with every use. No two requests of a connection ever have the same id, and 0 is
+ *     no id. With 2^20 slots a slot can be used 2^44 times.
+ *  W3 While a request is in LINE or FLIGHT, its deadline is kept: its own in the wheel, the connection's in the list
+ *     in_order. Otherwise it is in neither.
+ *  W4 unsent = bytes in the output + bytes that were taken out of it and not yet reported as written.
+ *  W5 Moments in in_order never decrease. UNDATED requests come after all others.
  *
- * The connection's deadline is the same time from now for all, so the order in which they came is the order of their moments, and a
- * list does for them what the wheel does for any. They get their moments later and together: so one look at the
- * clock is enough for many.
+ * The connection's deadline is the same duration for all requests, so they expire in the order in which they were made,
+ * and a list replaces the wheel. They get their moments later and together, so one read of the clock serves many.
  *
  * Tested by tests/unit/wire/wire_test.c, tests/unit/wire/exchange_test.c.
  */
@@ -100,7 +99,7 @@ bool ceni_wire_take_output(ceni_wire *wire, ceni_bytes *empty)
     return true;
 }
 
-/* ---- In and out ------------------------------------------------------------------------------ */
+/* ---- Requests in and out --------------------------------------------------------------------- */
 
 static void keep_deadline(ceni_wire *wire, ceni_sent *asked)
 {
@@ -115,7 +114,7 @@ static void keep_deadline(ceni_wire *wire, ceni_sent *asked)
     }
 }
 
-/* Only `kept` says whether it is in the list: the link itself need not. */
+/* `kept` alone says whether the link is in the list, so the link is not reset. */
 static void unlink_deadline(ceni_list *link)
 {
     link->previous->next = link->next;
@@ -153,7 +152,7 @@ static inline void free_slot(ceni_wire *wire, uint32_t index)
     wire->free = index;
 }
 
-/* Its request leaves FLIGHT. */
+/* Free the slot of a request that leaves FLIGHT. */
 static inline void vacate(ceni_wire *wire, uint32_t index)
 {
     free_slot(wire, index);
@@ -168,7 +167,7 @@ static void fill_slot(ceni_wire *wire, ceni_wire_slot *slot, cen_request *reques
     ceni_sent_of(request)->place = CENI_PLACE_FLIGHT;
 }
 
-/* It is OUT, wherever it was. */
+/* Take a request out of its place. It is OUT then. */
 static void take_out(ceni_wire *wire, ceni_sent *asked)
 {
     if (asked->place == CENI_PLACE_LINE) {
@@ -185,17 +184,17 @@ static uint64_t next_id(const ceni_wire *wire, const ceni_wire_slot *slot)
     return slot->id + wire->slot_mask + 1;
 }
 
-/* Says why the codec, or the limit, has refused a payload. */
+/* Report why the codec or the limit has refused a payload. */
 static cen_status refuse(const ceni_wire *wire, cen_status status, size_t size, cen_error *error)
 {
     if (size > wire->max_payload)
-        return ceni_error_set(error, CEN_INVALID, 0, "The payload has %zu bytes, and %zu are allowed.", size,
+        return ceni_error_set(error, CEN_INVALID, 0, "payload too large (%zu bytes, limit %zu)", size,
                               wire->max_payload);
     return ceni_error_set(error, status, wire->why.code, "%s",
                           wire->why.text[0] ? wire->why.text : cen_status_text(status));
 }
 
-/* Writes the frame to the end of the output, which has the room. */
+/* Append the frame to the output, which has room for it. */
 static inline cen_status write_frame(ceni_wire *wire, uint64_t id, const void *payload, size_t size)
 {
     size_t written = 0;
@@ -203,7 +202,7 @@ static inline cen_status write_frame(ceni_wire *wire, uint64_t id, const void *p
     unsigned char *end = wire->output.at + wire->output.size;
     if (size > wire->max_payload) return CEN_INVALID;
     wire->why.code = 0;
-    wire->why.text[0] = 0; /* the rest need not be cleared for every request */
+    wire->why.text[0] = 0; /* clearing the rest for every request is unnecessary */
     cen_status status = codec->calls->encode(codec->argument, id, payload, size, end, &written, &wire->why);
     if (status != CEN_OK) return status;
     wire->output.size += written;
@@ -271,7 +270,7 @@ cen_request *ceni_wire_claim(ceni_wire *wire, uint64_t id)
     const ceni_wire_slot *slot = &wire->slots[index];
     cen_request *request = slot->request;
     if (!request || (slot->id != id && !ceni_planted(wire_ignores_generations))) return NULL;
-    ceni_sent *asked = ceni_sent_of(request); /* and it is in FLIGHT */
+    ceni_sent *asked = ceni_sent_of(request); /* it is in FLIGHT */
     vacate(wire, index);
     forget_deadline(wire, asked);
     asked->place = CENI_PLACE_OUT;
@@ -297,7 +296,7 @@ void ceni_wire_date(ceni_wire *wire, int64_t moment)
     }
 }
 
-/* When the first of those in order is over; CENI_FOREVER: it is not known yet, or never. */
+/* Return the first moment in in_order. CENI_FOREVER: not known yet, or never. */
 static int64_t first_in_order(const ceni_wire *wire)
 {
     ceni_list *first = ceni_list_first(&wire->in_order);
@@ -305,7 +304,7 @@ static int64_t first_in_order(const ceni_wire *wire)
     return moment == CENI_WIRE_UNDATED ? CENI_FOREVER : moment;
 }
 
-/* The first of the two lists, whose deadline is earlier; NULL: both are empty. It is in neither from then on. */
+/* Take the entry with the earlier deadline from the two lists. NULL: both are empty. */
 static ceni_sent *take_earlier(ceni_wire *wire, int64_t now, ceni_list *expired)
 {
     ceni_list *own = ceni_list_first(expired);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The protocol of one connection's asking side: ids, requests in flight, requests that wait for room, output
- * bytes, deadlines. It does no I/O, has no clock and no lock, and calls nobody but the codec.
+ * The client side of one connection's protocol: ids, requests in flight, requests that wait for room, output bytes,
+ * deadlines. It does no I/O, has no clock and no lock, and calls only the codec.
  *
  * A request is in one of these places:
  *
@@ -9,10 +9,10 @@
  *     OUT ──wait──▶ LINE ──send──▶ FLIGHT
  *                   LINE, FLIGHT ──drop, expire, fail──▶ OUT
  *
- * An id is a slot's number and how often that slot has been used: an id that has ended never comes again, so a late
- * reply meets nobody.
+ * An id combines a slot's number with the number of uses of that slot. The id of a finished request is never used
+ * again, so a late reply matches no request.
  *
- * Threads: whoever holds the owner's lock.
+ * Threads: only the thread that holds the owner's lock.
  */
 #ifndef CENI_WIRE_WIRE_H
 #define CENI_WIRE_WIRE_H
@@ -36,24 +36,25 @@ typedef struct ceni_bytes {
 enum { CENI_PLACE_OUT = 0, CENI_PLACE_LINE, CENI_PLACE_FLIGHT };
 enum { CENI_KEPT_NOWHERE = 0, CENI_KEPT_IN_WHEEL, CENI_KEPT_IN_ORDER };
 
-/* The moment of one that has the connection's deadline, until ceni_wire_date. */
+/* The moment of a request with the connection's deadline, until ceni_wire_date. */
 #define CENI_WIRE_UNDATED INT64_C(-1)
 
 struct ceni_blocked;
 
-/* What is in cen_request.room_. */
+/* The contents of cen_request.room_. */
 typedef struct ceni_sent {
-    /* under the owner's lock, while it is in LINE or FLIGHT */
-    ceni_list link;         /* in the line; or in a list, or by its `next` in a chain, of those that are over */
-    ceni_wheel_timer timer; /* in the wheel; or its link alone, in the list of those with the connection's deadline */
+    /* under the owner's lock while the request is in LINE or FLIGHT */
+    /* in the wait queue; or in a list, or by its `next` in a chain, of completed requests */
+    ceni_list link;
+    ceni_wheel_timer timer; /* in the wheel; or only its link, in the list of those with the connection's deadline */
     uint64_t id;
     uint32_t place;
-    uint32_t kept;     /* where its deadline is */
-    bool is_allocated; /* the reply */
-    bool is_answered;  /* by whoever reads; for the reader itself */
-    /* fixed before it is sent or waits */
-    struct ceni_blocked *blocked; /* the thread that waits for it, or NULL */
-    void *copy;                   /* of the payload, while it waits; NULL: none */
+    uint32_t kept;     /* which structure holds its deadline */
+    bool is_allocated; /* the reply was allocated by cenote */
+    bool is_answered;  /* written and read by the reader only */
+    /* fixed before it is sent or queued */
+    struct ceni_blocked *blocked; /* the thread that waits for its reply, or NULL */
+    void *copy;                   /* of the payload while the request waits; NULL: none */
     int64_t moment;
 } ceni_sent;
 
@@ -67,10 +68,10 @@ static inline cen_request *ceni_request_of(ceni_sent *asked)
     return (cen_request *)(void *)((char *)asked - offsetof(cen_request, room_));
 }
 
-/* Where one request in flight is found by its id. */
+/* The table entry of one request in flight, found by its id. */
 typedef struct ceni_wire_slot {
     cen_request *request; /* NULL: free */
-    uint64_t id;          /* of the request, or of the latest */
+    uint64_t id;          /* of the request, or of the previous one */
     uint32_t next;        /* free slots only: the next one, or CENI_WIRE_NONE */
 } ceni_wire_slot;
 
@@ -82,17 +83,17 @@ typedef struct ceni_wire {
     cen_codec codec;
     uint32_t max_in_flight, max_waiters;
     size_t max_payload, max_output;
-    uint32_t slot_bits, slot_mask; /* so many bits of an id are the slot's number: these */
+    uint32_t slot_bits, slot_mask; /* the number of bits of an id that are the slot's number, and their mask */
     ceni_wire_slot *slots;
     /* its owner's */
     uint32_t free, in_flight, waiting;
-    uint32_t reserved; /* slots that are neither free nor have a request */
-    ceni_list line;    /* of ceni_sent, in the order in which they came */
+    uint32_t reserved; /* slots that are not free and have no request */
+    ceni_list line;    /* of ceni_sent, the wait queue (FIFO) */
     ceni_bytes output;
-    size_t unsent;      /* of all output, also what was taken to be written */
-    ceni_list in_order; /* of ceni_sent, by the timer's link: those that have the connection's deadline */
-    cen_error why;      /* room for what the codec says of a payload that it refuses */
-    ceni_wheel wheel;   /* the deadlines of those that have their own; last, as it is large */
+    size_t unsent;      /* bytes of all output, including what was taken to be written */
+    ceni_list in_order; /* of ceni_sent, by the timer's link: requests with the connection's deadline */
+    cen_error why;      /* for the codec's reason to refuse a payload */
+    ceni_wheel wheel;   /* the deadlines of requests with their own; last, because it is large */
 } ceni_wire;
 
 typedef struct ceni_wire_limits {
@@ -101,66 +102,66 @@ typedef struct ceni_wire_limits {
     size_t max_payload, max_output;
 } ceni_wire_limits;
 
-/* `now` is where its time begins. Errors: NO_MEMORY. */
+/* Create a wire. `now`: the current time. Errors: NO_MEMORY. */
 cen_status ceni_wire_init(ceni_wire *wire, const ceni_wire_limits *limits, int64_t now, const cen_allocator *allocator);
-/* Nothing is in flight or waits. */
+/* Free the memory. No request is in flight or waiting. */
 void ceni_wire_fini(ceni_wire *wire, const cen_allocator *allocator);
 
-/* Whether one more may be sent now. */
+/* Return true if one more request may be sent now. */
 bool ceni_wire_has_room(const ceni_wire *wire);
 
-/* What capacity the output is to have for a frame with such a payload: 0: it has it. */
+/* Return the capacity that the output needs for a frame with such a payload; 0: it has it. */
 size_t ceni_wire_lacks(const ceni_wire *wire, size_t payload_size);
-/* Puts the output into a larger memory and returns the one it had, or, if it is not larger, that. */
+/* Move the output into larger memory and return the old memory. If it is not larger, return it instead. */
 ceni_bytes ceni_wire_enlarge(ceni_wire *wire, ceni_bytes larger);
 
-/* The request is in flight, and its frame at the end of the output. There is room, and nothing is lacking. One that
- * waits leaves the line. asked->moment is its deadline, CENI_FOREVER for none that must be kept, or UNDATED.
- * Errors: the codec's, INVALID (it is too large): it is OUT. */
+/* Put a request in flight and its frame at the end of the output. There is room, and no memory is lacking. A waiting
+ * request leaves the queue. asked->moment is its deadline, CENI_FOREVER for none that must be kept, or UNDATED. Errors:
+ * the codec's, INVALID (too large): the request is OUT. */
 cen_status ceni_wire_send(ceni_wire *wire, cen_request *request, const void *payload, size_t size, cen_error *error);
 
-/* Takes a slot for a request to come: the id that it will have. There is room. */
+/* Reserve a slot for a later request and return its id. There is room. */
 uint64_t ceni_wire_reserve(ceni_wire *wire);
-/* That request is in flight; its frame is written by whoever reserved its id. asked->moment is as above. */
+/* Put a request in flight under a reserved id. The owner of the id writes its frame. asked->moment is as above. */
 void ceni_wire_enter(ceni_wire *wire, cen_request *request, uint64_t id);
-/* Nobody was given that id. */
+/* Give back a reserved id that was not used. */
 void ceni_wire_unreserve(ceni_wire *wire, uint64_t id);
 
-/* The request waits for room, at the end of the line. */
+/* Put the request at the end of the wait queue. */
 void ceni_wire_wait(ceni_wire *wire, cen_request *request);
 
-/* The first that waits, if there is room for it now; else NULL. */
+/* Return the first waiting request if there is room for it now; else NULL. */
 cen_request *ceni_wire_next(const ceni_wire *wire);
 
-/* Whose reply has come: it is OUT. NULL: nobody's, it came too late or was never asked for. */
+/* Take the request with this id OUT because its reply has come. NULL: the reply is late or was never asked for. */
 cen_request *ceni_wire_claim(ceni_wire *wire, uint64_t id);
 
-/* It is given up: OUT. False: it was OUT already. */
+/* Take a request OUT. Returns false if it was OUT already. */
 bool ceni_wire_drop(ceni_wire *wire, cen_request *request);
 
-/* Whether there are UNDATED ones. */
+/* Return true if a request is UNDATED. */
 static inline bool ceni_wire_is_undated(const ceni_wire *wire)
 {
     ceni_list *last = wire->in_order.previous;
     return last != &wire->in_order && CENI_LIST_ENTRY(last, ceni_sent, timer.link)->moment == CENI_WIRE_UNDATED;
 }
 
-/* This is the deadline of all that are UNDATED: the connection's, which is never earlier than the last time. */
+/* Set the deadline of all UNDATED requests. It is never earlier than the one set before. */
 void ceni_wire_date(ceni_wire *wire, int64_t moment);
 
-/* Those whose deadline has come are OUT, and at the end of `over`; how many. */
+/* Take expired requests OUT and append them to `over`. Returns how many. */
 size_t ceni_wire_expire(ceni_wire *wire, int64_t now, ceni_list *over);
 
-/* When to expire next; CENI_FOREVER: not at all. */
+/* Return when to call ceni_wire_expire next; CENI_FOREVER: not at all. */
 int64_t ceni_wire_next_expiry(const ceni_wire *wire);
 
-/* All are OUT, and at the end of `over`: those in flight, then those that wait. The output is forgotten. */
+/* Take all requests OUT and append them to `over`: those in flight, then those that wait. Drops the output. */
 size_t ceni_wire_fail(ceni_wire *wire, ceni_list *over);
 
-/* Takes the output, to be written, and leaves the memory of `empty` for what comes; false if there is none. */
+/* Take the output to write it, and leave the memory of `empty` for further frames. Returns false if there is none. */
 bool ceni_wire_take_output(ceni_wire *wire, ceni_bytes *empty);
 
-/* So many bytes of what was taken were written. */
+/* Report how many bytes of what was taken were written. */
 static inline void ceni_wire_written(ceni_wire *wire, size_t count)
 {
     wire->unsent -= count;

@@ -66,6 +66,7 @@ static bool is_refused(const load_counts *counts, int64_t recovery_ns)
     return status != 0;
 }
 
+/* guarantees: drivers.outages */
 TEST(a_sound_pool_passes)
 {
     load_counts counts = run_soundly(answer);
@@ -76,6 +77,7 @@ TEST(a_sound_pool_passes)
     load_judge(&counts, "every question fails", 0, SECOND);
 }
 
+/* guarantees: drivers.outages */
 TEST(an_object_that_two_have_is_seen_and_refused)
 {
     static const cen_driver_calls shared = {
@@ -85,6 +87,7 @@ TEST(an_object_that_two_have_is_seen_and_refused)
     expect(is_refused(&counts, 0));
 }
 
+/* guarantees: drivers.outages */
 TEST(what_does_not_add_up_or_comes_late_is_refused)
 {
     load_counts sound = run_soundly(answer), other = sound;

@@ -25,6 +25,7 @@ void test_program_end(void)
 }
 
 /* Eight were open, and after a restart the server has room for five. */
+/* guarantees: drivers.no-storm */
 TEST(max_connections_are_lowered_under_a_pool)
 {
     static const char *const fewer[] = {"max_connections=8", "superuser_reserved_connections=3", "max_wal_senders=0",
@@ -58,6 +59,7 @@ TEST(max_connections_are_lowered_under_a_pool)
 
 /* The primary is made read-only, and the address leads to another server from then on. Connections to the old one must go:
  * the server says by itself what it has become. */
+/* guarantees: drivers.failover */
 TEST(the_primary_is_demoted_to_read_only)
 {
     server *next = server_start(SERVER_POSTGRESQL, usual);
@@ -105,6 +107,7 @@ static cen_status tell_password(void *argument, char *room, size_t size, cen_err
 }
 
 /* Nobody notices: what is open stays as long as it is used, and all that is opened has the new one. */
+/* guarantees: drivers.failover */
 TEST(credentials_are_rotated_and_the_pool_reloaded)
 {
     cen_pq_options options = CEN_PQ_OPTIONS(.uri = server_url(postgresql), .password = tell_password);
@@ -177,6 +180,7 @@ static void change_address(const char *hosts)
     proxy_stop(after);
 }
 
+/* guarantees: drivers.failover */
 TEST(the_name_leads_to_another_address)
 {
     char hosts[256];
@@ -215,6 +219,7 @@ static void be_a_child(cen_pool *pool)
 
 /* GSSAPI, which libpq asks for a ticket before it connects, has a lock that stays locked in a child if another thread was in
  * it at the fork: each opening of such a child would hang. A program that forks beside openings switches it off. */
+/* guarantees: drivers.L14 */
 TEST(two_hundred_threads_and_a_storm_of_forks)
 {
     setenv("PGGSSENCMODE", "disable", 1);

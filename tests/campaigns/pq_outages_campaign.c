@@ -41,6 +41,7 @@ static bool was_broken_and_waited_for(const load_counts *counts)
     return counts->broken > 0 && counts->timeouts + counts->refused > 0;
 }
 
+/* guarantees: drivers.outages */
 TEST(the_server_is_killed_under_load_and_restarted)
 {
     cen_pool *pool = pool_at(server_url(postgresql), &(cen_pool_options){.max = CONNECTIONS});
@@ -61,6 +62,7 @@ TEST(the_server_is_killed_under_load_and_restarted)
 }
 
 /* Questions hang then. Who holds for more than half a second is interrupted, and cut off if not even that gets through. */
+/* guarantees: drivers.outages */
 TEST(the_network_swallows_everything)
 {
     fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));
@@ -90,6 +92,7 @@ static uint64_t tries_in(int64_t outage, int64_t least, int64_t most)
 
 /* A thousand wait, and the server sees no storm: as many connects at a time as the pool was told, fewer and fewer, then one
  * at a time, and after it is back one, two, four. */
+/* guarantees: drivers.outages, drivers.no-storm */
 TEST(connections_are_refused_and_a_thousand_wait)
 {
     int64_t outage = campaign_time(3 * SECOND, 30 * SECOND);
@@ -130,6 +133,7 @@ TEST(connections_are_refused_and_a_thousand_wait)
     proxy_stop(proxy);
 }
 
+/* guarantees: drivers.outages */
 TEST(the_server_accepts_slowly)
 {
     fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));
@@ -150,6 +154,7 @@ TEST(the_server_accepts_slowly)
     proxy_stop(proxy);
 }
 
+/* guarantees: drivers.outages */
 TEST(half_of_all_connections_are_reset)
 {
     fault_proxy *proxy = proxy_start("127.0.0.1", server_port(postgresql));

@@ -80,6 +80,7 @@ static void expect_to_end(cen_driver driver)
 }
 
 #ifdef TEST_PQ
+/* guarantees: runtime.exit-silent */
 TEST(exit_does_not_wait_for_a_postgresql_server_that_is_silent)
 {
     listen_as("postgresql://127.0.0.1:%u/none?sslmode=disable&gssencmode=disable");
@@ -89,6 +90,7 @@ TEST(exit_does_not_wait_for_a_postgresql_server_that_is_silent)
 #endif
 
 #ifdef TEST_MARIADB
+/* guarantees: runtime.exit-silent */
 TEST(exit_does_not_wait_for_a_mariadb_server_that_is_silent)
 {
     listen_as("mariadb://user@127.0.0.1:%u/none");
@@ -98,6 +100,7 @@ TEST(exit_does_not_wait_for_a_mariadb_server_that_is_silent)
 #endif
 
 #ifdef TEST_REDIS
+/* guarantees: runtime.exit-silent */
 TEST(exit_does_not_wait_for_a_redis_server_that_is_silent)
 {
     listen_as("redis://127.0.0.1:%u/0");
@@ -107,6 +110,7 @@ TEST(exit_does_not_wait_for_a_redis_server_that_is_silent)
 #endif
 
 #ifdef TEST_CURL
+/* guarantees: runtime.exit-silent */
 TEST(exit_does_not_wait_for_an_http_server_that_is_silent)
 {
     listen_as("http://127.0.0.1:%u/");
@@ -124,6 +128,7 @@ static void close_client(void)
     if (cen_http_close(http, CEN_NOW, NULL, NULL) != CEN_OK) _exit(4);
 }
 
+/* guarantees: runtime.exit-silent */
 TEST(exit_stops_the_loops_of_an_http_client_which_may_be_closed_afterwards)
 {
     listen_as("http://127.0.0.1:%u/");

@@ -50,6 +50,7 @@ static void expect_order_of(cen_driver driver)
 }
 
 #ifdef TEST_PQ
+/* guarantees: runtime.exit-tls */
 TEST(libpq_has_initialised_openssl_before_the_exit_handler_is_registered)
 {
     expect_order_of(cen_pq("postgresql://127.0.0.1:1/none"));
@@ -57,6 +58,7 @@ TEST(libpq_has_initialised_openssl_before_the_exit_handler_is_registered)
 #endif
 
 #ifdef TEST_MARIADB
+/* guarantees: runtime.exit-tls */
 TEST(the_mariadb_connector_has_initialised_openssl_before_the_exit_handler_is_registered)
 {
     expect_order_of(cen_mariadb("mariadb://user@127.0.0.1:1/none"));
@@ -64,6 +66,7 @@ TEST(the_mariadb_connector_has_initialised_openssl_before_the_exit_handler_is_re
 #endif
 
 #ifdef TEST_CURL
+/* guarantees: runtime.exit-tls */
 TEST(curl_has_initialised_openssl_before_the_exit_handler_is_registered)
 {
     expect_order_of(cen_curl("https://127.0.0.1:1/"));
@@ -78,6 +81,7 @@ static cen_status prepare_late(void *argument, void **state, cen_error *error)
     return CEN_OK;
 }
 
+/* guarantees: runtime.exit-tls */
 TEST(the_exit_handler_is_registered_again_after_the_prepare_of_another_driver_and_once_for_each)
 {
     static const cen_driver_calls late = {

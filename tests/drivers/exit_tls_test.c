@@ -112,6 +112,7 @@ static void return_in_open(unsigned run)
     stay_a_little(run);
 }
 
+/* guarantees: runtime.exit-tls */
 TEST(main_may_return_while_helpers_shake_hands)
 {
     run_all(return_in_open);
@@ -125,6 +126,7 @@ static void free_and_return(unsigned run)
     cen_pool_free(pool);
 }
 
+/* guarantees: runtime.exit-tls */
 TEST(main_may_return_after_close_and_free_while_helpers_shake_hands)
 {
     run_all(free_and_return);
@@ -140,6 +142,7 @@ static void close_orderly_and_return(unsigned run)
     cen_pool_free(pool);
 }
 
+/* guarantees: runtime.exit-tls */
 TEST(main_may_return_after_an_orderly_end_while_helpers_leave)
 {
     run_all(close_orderly_and_return);
@@ -153,6 +156,7 @@ static void await_and_return(unsigned run)
     OPENSSL_cleanup(); /* no handler of cenote's was needed for this */
 }
 
+/* guarantees: runtime.exit-tls */
 TEST(a_client_library_may_be_finalised_after_await)
 {
     run_all(await_and_return);
@@ -167,6 +171,7 @@ static void return_with_explicit_runtime(unsigned run)
     stay_a_little(run);
 }
 
+/* guarantees: runtime.exit-tls */
 TEST(main_may_return_while_helpers_of_an_explicit_runtime_shake_hands)
 {
     run_all(return_with_explicit_runtime);
@@ -186,6 +191,7 @@ static void exit_on_a_thread(unsigned run)
     for (;;) pause();
 }
 
+/* guarantees: runtime.exit-tls */
 TEST(a_thread_may_exit_while_helpers_shake_hands)
 {
     run_all(exit_on_a_thread);
@@ -199,6 +205,7 @@ static void exit_in_driver(unsigned run)
     for (;;) pause();
 }
 
+/* guarantees: runtime.exit-tls */
 TEST(exit_may_be_called_in_a_driver)
 {
     run_all(exit_in_driver);
@@ -210,6 +217,7 @@ static void end_quickly(unsigned run)
     quick_exit(ENDED_AS_IT_SHOULD);
 }
 
+/* guarantees: runtime.exit-tls */
 TEST(quick_exit_does_not_crash_while_helpers_shake_hands)
 {
     run_all(end_quickly);
@@ -234,6 +242,7 @@ static void return_beside_a_plugin(unsigned run)
     run_plugin(run, false);
 }
 
+/* guarantees: runtime.exit-tls */
 TEST(main_may_return_while_helpers_of_a_plugin_shake_hands)
 {
     run_all(return_beside_a_plugin);
@@ -244,6 +253,7 @@ static void unload_a_plugin(unsigned run)
     dlclose(run_plugin(run, true));
 }
 
+/* guarantees: runtime.exit-tls */
 TEST(a_plugin_that_awaits_its_helpers_may_be_unloaded)
 {
     run_all(unload_a_plugin);

@@ -273,7 +273,7 @@ TEST(a_request_that_is_given_up_while_it_waits_leaves_the_line)
 /* The number of the connection that a request was answered by. */
 static int number_of(cen_http *http, uint64_t key)
 {
-    cen_http_request request = CEN_HTTP_REQUEST(.path = "/", .pick.key = key);
+    cen_http_request request = CEN_HTTP_REQUEST(.path = "/", .hint.key = key);
     cen_http_reply *reply = NULL;
     cen_error error = {.text = ""};
     cen_status status = cen_http_fetch(http, &request, &reply, &error);
@@ -295,7 +295,7 @@ TEST(the_strategy_decides_which_connection_a_request_takes)
     expect_soon(look(http).up == 4);
     int used = 0;
     for (int i = 0; i < 64; i++) {
-        uint64_t key = cen_pick_key(&i, sizeof i);
+        uint64_t key = cen_route_key(&i, sizeof i);
         int first = number_of(http, key);
         expect_equal(number_of(http, key), first);
         used |= 1 << first;

@@ -292,7 +292,7 @@ TEST(a_demoted_primary_is_left_at_the_next_test)
         pause_ms(2);
         demote(true);
         cen_error error = {.text = ""};
-        take_until_refused(pool, "read-only", &error);
+        take_until_refused(pool, "server is not a primary (read-only)", &error);
         expect(stats(pool).test_failed == 1);
         demote(false);
         lease = take_after_outage(pool);
@@ -324,7 +324,7 @@ TEST(a_replica_must_be_read_only)
     snprintf(url, sizeof url, "%s?role=replica", server_url(mariadb));
     cen_pool *pool = pool_of(cen_mariadb(url), 1);
     cen_error error = {.text = ""};
-    take_until_refused(pool, "no replica", &error);
+    take_until_refused(pool, "server is not a replica", &error);
     demote(true);
     cen_lease lease = take_after_outage(pool);
     expect_equal(number(lease.object, "select 1"), 1);
@@ -343,7 +343,7 @@ TEST(a_server_that_wants_a_password_says_so)
     cen_lease lease;
     cen_error error;
     expect(cen_pool_take(pool, cen_in_s(30), &lease, &error) != CEN_OK);
-    expect(strstr(error.text, "it wants a password, and has none"));
+    expect(strstr(error.text, "password required, none given"));
     expect_equal(cen_pool_free(pool), CEN_OK);
 }
 
@@ -668,7 +668,7 @@ static _Atomic cen_status reset_status;
 
 static void *poll_on(void *poller)
 {
-    while (polls) cen_poller_poll(poller, cen_in_ms(5), NULL);
+    while (polls) cen_poller_poll(poller, cen_in_ms(5), NULL, NULL);
     return NULL;
 }
 
@@ -702,7 +702,7 @@ TEST(a_call_whose_socket_cannot_be_watched_says_so)
     polls = false;
     pthread_join(thread, NULL);
     cen_watch own = {.ready = not_told};
-    expect_equal(cen_poller_watch(poller, &own, mysql_get_socket(lease.object), CEN_READABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &own, mysql_get_socket(lease.object), CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
     cen_pool_give(&lease);
     expect_soon(reset_status != CEN_OK);
     expect_equal(reset_status, CEN_EXISTS);
@@ -774,7 +774,7 @@ TEST(one_thread_does_it_all)
     cen_status status = CEN_EMPTY;
     for (int i = 0; i < 6000 && status != CEN_OK; i++) {
         cen_runtime_poll(runtime);
-        cen_poller_poll(poller, cen_in_ms(10), NULL);
+        cen_poller_poll(poller, cen_in_ms(10), NULL, NULL);
         status = cen_pool_try_take(pool, &lease, NULL);
     }
     expect_equal(status, CEN_OK);
@@ -783,14 +783,14 @@ TEST(one_thread_does_it_all)
     expect_equal(cen_pool_give(&lease), CEN_OK);
     for (int i = 0; i < 6000 && stats(pool).idle < 2; i++) {
         cen_runtime_poll(runtime);
-        cen_poller_poll(poller, cen_in_ms(10), NULL);
+        cen_poller_poll(poller, cen_in_ms(10), NULL, NULL);
     }
     expect_equal(stats(pool).idle, 2);
     expect_equal(stats(pool).reset, 1);
     cen_pool_close(pool, CEN_NOW, NULL, NULL);
     for (int i = 0; i < 6000 && stats(pool).closing; i++) {
         cen_runtime_poll(runtime);
-        cen_poller_poll(poller, cen_in_ms(10), NULL);
+        cen_poller_poll(poller, cen_in_ms(10), NULL, NULL);
     }
     expect_equal(cen_pool_free(pool), CEN_OK);
     expect_soon(connections() == 0);
@@ -810,9 +810,9 @@ TEST(a_server_that_was_killed_is_reported_and_found_again)
         expect_equal(number(lease.object, "select 1"), -1);
         cen_error error;
         expect_equal(cen_mariadb_error_get(lease.object, &error), CEN_LOST);
-        expect_words(error, "the connection broke");
+        expect_words(error, "connection lost");
         cen_pool_give(&lease);
-        take_until_refused(pool, "nobody answers there", &error);
+        take_until_refused(pool, "server unreachable", &error);
         server_restart(mariadb);
         lease = take_after_outage(pool);
         expect_equal(number(lease.object, "select 1"), 1);

@@ -48,6 +48,7 @@ static cen_mariadb_cache cache(MYSQL *mysql)
 
 /* ---- Settings ------------------------------------------------------------------------ */
 
+/* guarantees: pool-api.describe */
 TEST(a_connection_is_shown_by_the_servers_number_of_it)
 {
     cen_pool *pool = pool_of(cen_mariadb(server_url(mariadb)), 1);
@@ -93,7 +94,7 @@ TEST(setup_is_run_for_each_session_and_after_each_reset)
     cen_error error = {.text = ""};
     pool = pool_with(1, .url = server_url(mariadb), .setup = "selekt");
     expect(cen_pool_take(pool, cen_in_s(5), &lease, &error) != CEN_OK);
-    expect_words(error, "the setup failed");
+    expect_words(error, "setup failed");
     end_pool(pool);
 }
 
@@ -593,6 +594,7 @@ static void on_left_open(void *argument, const cen_event *event, uint64_t missed
     left_count++;
 }
 
+/* guarantees: drivers.left-open */
 TEST(a_transaction_left_open_is_told_once_with_its_call_site)
 {
     cen_pool *pool = pool_of(cen_mariadb(server_url(mariadb)), 1);

@@ -166,7 +166,7 @@ TEST(options_that_are_wrong_are_named)
     expect_equal(
         ceni_mariadb_server_new(&CEN_MARIADB_OPTIONS(.url = "mariadb://", .test_timeout_ns = 30), &server, &error),
         CEN_INVALID);
-    expect(strstr(error.text, "test_timeout_ns is 30 ns"));
+    expect(strstr(error.text, "test_timeout_ns must be at least 100,000 ns (got 30 ns)"));
     expect_equal(
         ceni_mariadb_server_new(&CEN_MARIADB_OPTIONS(.url = "mariadb://", .test_timeout_ns = -3), &server, &error),
         CEN_INVALID);

@@ -98,6 +98,7 @@ static void expect_cancel_beside_the_allocator(cen_driver driver)
 }
 
 #ifdef TEST_PQ
+/* guarantees: pool.allocator-driver */
 TEST(a_pool_of_postgresql_connections_is_closed_while_the_allocator_of_its_poller_is_called)
 {
     prepare("postgresql://127.0.0.1:%u/none?sslmode=disable&gssencmode=disable");
@@ -107,6 +108,7 @@ TEST(a_pool_of_postgresql_connections_is_closed_while_the_allocator_of_its_polle
 #endif
 
 #ifdef TEST_MARIADB
+/* guarantees: pool.allocator-driver */
 TEST(a_pool_of_mariadb_connections_is_closed_while_the_allocator_of_its_poller_is_called)
 {
     prepare("mariadb://user@127.0.0.1:%u/none");
@@ -116,6 +118,7 @@ TEST(a_pool_of_mariadb_connections_is_closed_while_the_allocator_of_its_poller_i
 #endif
 
 #ifdef TEST_REDIS
+/* guarantees: pool.allocator-driver */
 TEST(a_pool_of_redis_connections_is_closed_while_the_allocator_of_its_poller_is_called)
 {
     prepare("redis://127.0.0.1:%u/0");

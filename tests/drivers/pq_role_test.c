@@ -66,7 +66,7 @@ BOTH(a_server_that_became_read_only_has_its_connections_closed)
     expect_equal(cen_pool_give(&held), CEN_OK);
     place_soon(place_stats(pool).closed == 1); /* from memory, when it was given back */
     expect_equal(place_stats(pool).test_failed, 0);
-    expect_no_such_server(pool, "it is read-only"); /* the other one was tested before it was lent */
+    expect_no_such_server(pool, "server is read-only"); /* the other one was tested before it was lent */
     expect_equal(place_stats(pool).test_failed, 1);
     expect_equal(place_stats(pool).closed, 2);
     make_read_only(false);
@@ -128,7 +128,7 @@ TEST(a_write_that_the_server_refuses_as_read_only_ends_the_connection)
 BOTH(no_replica_is_found_where_there_is_a_primary)
 {
     cen_pool *pool = pool_of(later, CEN_PQ_REPLICA);
-    expect_no_such_server(pool, "it is no replica");
+    expect_no_such_server(pool, "server is not a replica");
     place_close(pool);
     place_soon(place_connections() == 0);
 }
@@ -154,14 +154,14 @@ BOTH(a_primary_that_became_a_replica_and_one_again_is_followed)
     become_standby();
     expect(!place_use(lease.object));
     expect_equal(cen_pool_give(&lease), CEN_OK);
-    expect_no_such_server(primary, "it is no primary");
+    expect_no_such_server(primary, "server is not a primary");
     place_soon(cen_pool_take(replica, cen_in_ms(500), &lease, NULL) == CEN_OK);
     expect(place_use(lease.object));
     place_admin("select pg_promote()"); /* while a reader has a connection */
     place_soon(place_use(lease.object) && strcmp(PQparameterStatus(lease.object, "in_hot_standby"), "off") == 0);
     expect_equal(cen_pool_give(&lease), CEN_OK);
     place_soon(place_stats(replica).closed == 1);
-    expect_no_such_server(replica, "it is no replica");
+    expect_no_such_server(replica, "server is not a replica");
     place_soon(cen_pool_take(primary, cen_in_ms(500), &lease, NULL) == CEN_OK);
     expect(place_use(lease.object));
     expect_equal(cen_pool_give(&lease), CEN_OK);
@@ -183,7 +183,7 @@ TEST(a_server_behind_a_proxy_that_repeats_old_reports_is_asked)
     expect_text(PQparameterStatus(lease.object, "default_transaction_read_only"), "off"); /* so it says */
     expect_equal(cen_pool_give(&lease), CEN_OK);
     place_pause_ms(20);
-    expect_no_such_server(pool, "it is read-only");
+    expect_no_such_server(pool, "server is read-only");
     expect_equal(place_stats(pool).test_failed, 1);
     make_read_only(false);
     place_soon(cen_pool_take(pool, cen_in_ms(500), &lease, NULL) == CEN_OK);

@@ -52,6 +52,7 @@ static void pass_on(cen_pool *pool, cen_lease *lease)
 
 /* ---- Words ------------------------------------------------------------------------------------------ */
 
+/* guarantees: drivers.pq-session */
 TEST(statements_that_change_the_session_are_recognised)
 {
     static const char *const changing[] = {
@@ -146,6 +147,7 @@ TEST(statements_that_change_the_session_are_recognised)
 
 /* ---- By cen_pq_run -------------------------------------------------------------------------------------- */
 
+/* guarantees: pool-api.describe */
 TEST_BOTH_WAYS(a_connection_is_shown_by_the_pid_of_its_backend)
 {
     cen_pool *pool = pool_of(later, (cen_pq_options){.role = CEN_PQ_ANY});
@@ -159,6 +161,7 @@ TEST_BOTH_WAYS(a_connection_is_shown_by_the_pid_of_its_backend)
     place_close(pool);
 }
 
+/* guarantees: drivers.pq-session */
 TEST_BOTH_WAYS(a_setting_of_one_holder_does_not_reach_the_next)
 {
     cen_pool *pool = pool_of(later, (cen_pq_options){.setup = "set statement_timeout = '77s'"});
@@ -184,6 +187,7 @@ TEST_BOTH_WAYS(a_setting_of_one_holder_does_not_reach_the_next)
     place_close(pool);
 }
 
+/* guarantees: drivers.pq-session */
 TEST_BOTH_WAYS(a_setting_is_noticed_each_time_that_its_prepared_statement_runs)
 {
     cen_pool *pool = pool_of(later, (cen_pq_options){.reset = CEN_PQ_RESET_CHANGED});
@@ -200,6 +204,7 @@ TEST_BOTH_WAYS(a_setting_is_noticed_each_time_that_its_prepared_statement_runs)
     place_close(pool);
 }
 
+/* guarantees: drivers.pq-session */
 TEST_BOTH_WAYS(what_else_a_session_keeps_does_not_reach_the_next)
 {
     cen_pool *pool = pool_of(later, (cen_pq_options){.statements = CEN_NONE});
@@ -221,6 +226,7 @@ TEST_BOTH_WAYS(what_else_a_session_keeps_does_not_reach_the_next)
     place_close(pool);
 }
 
+/* guarantees: drivers.pq-session */
 TEST_BOTH_WAYS(what_ends_with_the_transaction_costs_no_reset)
 {
     cen_pool *pool = pool_of(later, (cen_pq_options){.reset = CEN_PQ_RESET_CHANGED});
@@ -239,6 +245,7 @@ TEST_BOTH_WAYS(what_ends_with_the_transaction_costs_no_reset)
 
 /* ---- By the server's reports ------------------------------------------------------------------------------- */
 
+/* guarantees: drivers.pq-session */
 TEST_BOTH_WAYS(a_setting_that_the_server_reports_does_not_reach_the_next)
 {
     static const char *const settings[][3] = {
@@ -263,6 +270,7 @@ TEST_BOTH_WAYS(a_setting_that_the_server_reports_does_not_reach_the_next)
     place_close(pool);
 }
 
+/* guarantees: drivers.pq-session */
 TEST_BOTH_WAYS(with_rollback_alone_settings_stay)
 {
     cen_pool *pool = pool_of(later, (cen_pq_options){.reset = CEN_PQ_RESET_ROLLBACK});
@@ -293,6 +301,7 @@ static void on_event(void *argument, const cen_event *event, uint64_t missed)
         snprintf(told[tellings++], sizeof told[0], "%s", event->text);
 }
 
+/* guarantees: drivers.left-open */
 TEST_BOTH_WAYS(a_transaction_left_open_is_told_once_with_its_call_site)
 {
     char expected[200];

@@ -129,6 +129,7 @@ static cen_pool *pool_of(cen_redis_reset_policy reset)
 #define COUNT(rows) (sizeof(rows) / sizeof(rows)[0])
 
 /* The server's line of the connection has addr=127.0.0.1:PORT. */
+/* guarantees: pool-api.describe */
 TEST(a_connection_is_shown_by_its_port)
 {
     cen_pool *pool = pool_of(CEN_REDIS_RESET_DIRECT);
@@ -177,6 +178,7 @@ static const struct row direct_rows[] = {
     {"GET x|SELECT 3|GET x", RESET},
 };
 
+/* guarantees: drivers.redis-direct */
 TEST(a_connection_that_was_used_directly_is_reset)
 {
     static const struct row rows[] = {
@@ -313,6 +315,7 @@ static void expect_own_reply(cen_pool *pool)
     expect_equal(cen_pool_give(&lease), CEN_OK);
 }
 
+/* guarantees: drivers.redis-direct */
 TEST(a_direct_pipeline_left_unread_reaches_nobody)
 {
     static const char *const commands[] = {"BLPOP nothing-there 0.3", "ECHO theirs", "SELECT 3", "CLIENT REPLY OFF",
@@ -328,6 +331,7 @@ TEST(a_direct_pipeline_left_unread_reaches_nobody)
     place_close(pool);
 }
 
+/* guarantees: drivers.redis-direct */
 TEST(a_direct_command_before_one_of_ours_is_not_hidden_by_it)
 {
     cen_pool *pool = pool_of(CEN_REDIS_RESET_DIRECT);
@@ -343,6 +347,7 @@ TEST(a_direct_command_before_one_of_ours_is_not_hidden_by_it)
     place_close(pool);
 }
 
+/* guarantees: drivers.redis-direct */
 TEST(a_direct_command_after_a_pipeline_of_ours_is_not_hidden_by_it)
 {
     cen_pool *pool = pool_of(CEN_REDIS_RESET_DIRECT);
@@ -362,6 +367,7 @@ TEST(a_direct_command_after_a_pipeline_of_ours_is_not_hidden_by_it)
     place_close(pool);
 }
 
+/* guarantees: drivers.redis-direct */
 TEST(a_pipeline_of_ours_does_not_hide_a_direct_command_before_it)
 {
     cen_pool *pool = pool_of(CEN_REDIS_RESET_DIRECT);

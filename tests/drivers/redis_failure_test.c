@@ -59,24 +59,24 @@ static void expect_lie(bool is_later, const char *says, int pause_ms, cen_status
 BOTH_FORMS(what_a_server_says_is_told_by_status_and_number)
 {
     expect_lie(is_later, "-LOADING Redis is loading the dataset in memory\r\n", 0, CEN_DRIVER, CEN_REDIS_LOADING,
-               "still reading its data");
+               "still loading its data");
     expect_lie(is_later, "-MASTERDOWN Link with MASTER is down\r\n", 0, CEN_DRIVER, CEN_REDIS_PRIMARY_DOWN,
-               "does not reach its primary");
-    expect_lie(is_later, "-NOPERM no\r\n", 0, CEN_DRIVER, CEN_REDIS_NOT_PERMITTED, "may not");
+               "without a link to its primary");
+    expect_lie(is_later, "-NOPERM no\r\n", 0, CEN_DRIVER, CEN_REDIS_NOT_PERMITTED, "permission denied");
     expect_lie(is_later, "-READONLY no\r\n", 0, CEN_DRIVER, CEN_REDIS_READ_ONLY, "replica");
     expect_lie(is_later, "-ERR max number of clients reached\r\n", 0, CEN_FULL, CEN_REDIS_MAX_CLIENTS,
-               "as many clients");
+               "too many clients");
     expect_lie(is_later, "-ERR syntax error near secret\r\n", 0, CEN_DRIVER, CEN_REDIS_ERROR, "not shown");
-    expect_lie(is_later, "+OK\r\n+OK\r\n+PONG\r\n", 0, CEN_DRIVER, CEN_REDIS_NONSENSE, "do not belong");
+    expect_lie(is_later, "+OK\r\n+OK\r\n+PONG\r\n", 0, CEN_DRIVER, CEN_REDIS_NONSENSE, "do not match the commands");
     expect_lie(is_later, "HTTP/1.1 400 Bad Request\r\n\r\n", 0, CEN_DRIVER, CEN_REDIS_NONSENSE, "not RESP");
-    expect_lie(is_later, "+OK\r\n", 0, CEN_LOST, CEN_REDIS_HUNG_UP, "closed the connection");
-    expect_lie(is_later, "", 0, CEN_LOST, CEN_REDIS_HUNG_UP, "closed the connection");
+    expect_lie(is_later, "+OK\r\n", 0, CEN_LOST, CEN_REDIS_HUNG_UP, "connection closed by the server");
+    expect_lie(is_later, "", 0, CEN_LOST, CEN_REDIS_HUNG_UP, "connection closed by the server");
 }
 
 BOTH_FORMS(a_server_that_dribbles_is_given_up_at_the_deadline)
 {
     expect_lie(is_later, "+OK\r\n$1000\r\naaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 50, CEN_DRIVER, ETIMEDOUT,
-               "longer than 300 ms");
+               "timed out (limit 300 ms)");
 }
 
 /* ---- Silence ---------------------------------------------------------------------------------------------------------------- */

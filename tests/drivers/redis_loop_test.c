@@ -20,7 +20,7 @@ static void turn(void)
     int64_t ns = cen_runtime_poll(loop.runtime);
     struct pollfd fds[] = {{cen_poller_fd(loop.poller), POLLIN, 0}, {cen_runtime_fd(loop.runtime), POLLIN, 0}};
     poll(fds, 2, ns < 0 || ns > 10000000 ? 10 : (int)(ns / 1000000));
-    cen_status status = cen_poller_poll(loop.poller, CEN_NOW, NULL);
+    cen_status status = cen_poller_poll(loop.poller, CEN_NOW, NULL, NULL);
     expect(status == CEN_OK || status == CEN_TIMEOUT);
     cen_runtime_poll(loop.runtime);
 }
@@ -288,6 +288,7 @@ TEST(one_that_a_callback_frees_is_still_there_and_closed_when_it_is_given)
     end();
 }
 
+/* guarantees: drivers.redis-direct */
 TEST(direct_use_is_noticed_here_too)
 {
     struct told told = {0};
@@ -305,6 +306,7 @@ TEST(direct_use_is_noticed_here_too)
     end();
 }
 
+/* guarantees: drivers.redis-direct */
 TEST(a_direct_change_before_a_command_of_ours_is_not_hidden_by_it)
 {
     struct told told = {0};

@@ -61,7 +61,7 @@ BOTH_FORMS(a_server_that_wants_a_password_says_so)
 {
     char url[80];
     snprintf(url, sizeof url, "redis://127.0.0.1:%u", server_port(place_server()));
-    place_refused((cen_redis_options){.url = url}, is_later, CEN_DRIVER, CEN_REDIS_NO_AUTH, "wants a password");
+    place_refused((cen_redis_options){.url = url}, is_later, CEN_DRIVER, CEN_REDIS_NO_AUTH, "password required");
 }
 
 /* No label of a name is that long, so that nobody is asked for it. */
@@ -77,7 +77,7 @@ BOTH_FORMS(a_database_that_is_not_there_is_named)
     char url[80];
     snprintf(url, sizeof url, "redis://:secret@127.0.0.1:%u/99", server_port(place_server()));
     place_refused((cen_redis_options){.url = url}, is_later, CEN_DRIVER, CEN_REDIS_ERROR,
-                  "database 99): SELECT failed");
+                  "database 99, user \"default\": SELECT failed");
 }
 
 struct safe {
@@ -124,7 +124,8 @@ BOTH_FORMS(a_password_is_asked_for_at_each_opening_and_may_change)
 BOTH_FORMS(without_a_password_from_the_program_nothing_is_opened)
 {
     struct safe safe = {.word = "secret", .status = CEN_ABSENT};
-    place_refused((cen_redis_options){.password = password, .argument = &safe}, is_later, CEN_ABSENT, 0, "no password");
+    place_refused((cen_redis_options){.password = password, .argument = &safe}, is_later, CEN_ABSENT, 0,
+                  "cen_redis_options.password failed");
 }
 
 /* ---- Servers of another kind --------------------------------------------------------------------------------------- */
@@ -177,7 +178,7 @@ BOTH_FORMS(a_primary_that_was_demoted_is_left)
     cen_redis_options primary = place_at_server(second, url), replica = primary;
     primary.role = CEN_REDIS_PRIMARY;
     replica.role = CEN_REDIS_REPLICA;
-    place_refused(replica, is_later, CEN_DRIVER, CEN_REDIS_WRONG_ROLE, "a replica is wanted");
+    place_refused(replica, is_later, CEN_DRIVER, CEN_REDIS_WRONG_ROLE, "server is not a replica");
     cen_pool *pool =
         place_form_pool(primary, is_later, (cen_pool_options){.max = 2, .test_after_idle_ns = 3600000000000});
     cen_lease held = place_take(pool), idle = place_take(pool);
@@ -192,7 +193,7 @@ BOTH_FORMS(a_primary_that_was_demoted_is_left)
     place_soon(place_stats(pool).closed == 2);
     expect_equal(place_stats(pool).test_failed, 1);
     place_close(pool);
-    place_refused(primary, is_later, CEN_DRIVER, CEN_REDIS_WRONG_ROLE, "a primary is wanted");
+    place_refused(primary, is_later, CEN_DRIVER, CEN_REDIS_WRONG_ROLE, "server is not a primary");
     pool = place_form_pool(replica, is_later, (cen_pool_options){0});
     held = place_take(pool);
     expect(place_form_use(held.object, is_later));

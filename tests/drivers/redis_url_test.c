@@ -65,10 +65,10 @@ static const struct {
     {"localhost:6379", "redis://"},
     {"http://host", "redis://"},
     {"rediss://ann:sesame@host", "TLS"},
-    {"redis://", "names no host"},
-    {"redis://ann:sesame@", "names no host"},
-    {"redis://ann:sesame@:6379", "names no host"},
-    {"redis://[]:1", "names no host"},
+    {"redis://", "url: no host"},
+    {"redis://ann:sesame@", "url: no host"},
+    {"redis://ann:sesame@:6379", "url: no host"},
+    {"redis://[]:1", "url: no host"},
     {"redis://host:", "port"},
     {"redis://host:0", "port"},
     {"redis://host:65536", "port"},
@@ -90,7 +90,7 @@ static const struct {
     {"redis://%00", "hexadecimal"},
     {"unix://", "path"},
     {"unix://host", "path"},
-    {"unix://host/path", "no host"},
+    {"unix://host/path", "allows no host"},
     {"unix:///path?", "db="},
     {"unix:///path?db=", "db="},
     {"unix:///path?db=x", "db="},
@@ -146,7 +146,7 @@ TEST(addresses_and_options_need_not_live_longer_than_new)
     memset(name, 'x', sizeof name);
     memset(&given, 0xff, sizeof given);
     expect_equal(cen_pool_take(pool, cen_in_s(10), &lease, &error), CEN_DOWN);
-    expect(strstr(error.text, "127.0.0.1:1 (user ann, database 2)") != NULL);
+    expect(strstr(error.text, "127.0.0.1:1, database 2, user \"ann\"") != NULL);
     expect_equal(cen_pool_free(pool), CEN_OK);
 }
 

@@ -88,6 +88,7 @@ static cen_status call_close(void *given)
     return status;
 }
 
+/* guarantees: sized.every-size */
 TEST(structs_of_every_size_are_accepted)
 {
     static const sized_case cases[] = {

@@ -39,6 +39,7 @@ static cen_status call_look(void *given)
     return cen_mariadb_cache_get(lease.object, given);
 }
 
+/* guarantees: sized.every-size */
 TEST(structs_of_every_size_are_accepted)
 {
     static const sized_case cases[] = {

@@ -19,6 +19,7 @@ static cen_status call_capacity(void *given)
     return cen_pq_capacity(lease.object, 3, given, NULL);
 }
 
+/* guarantees: sized.every-size */
 TEST(structs_of_every_size_are_accepted)
 {
     static const sized_case cases[] = {

@@ -29,6 +29,7 @@ static void await_report(letter *self)
 }
 
 /* If nobody watched the second it would wait for ever. */
+/* guarantees: actor.slow */
 EXPLORE(a_message_that_begins_while_the_watchdog_lies_down_is_watched, 3)
 {
     begin(await_report);
@@ -44,6 +45,7 @@ static void take_long(letter *self)
     ceni_sleep_until(ceni_clock_now() + CEN_US(500));
 }
 
+/* guarantees: actor.slow */
 EXPLORE(a_slow_message_is_reported_once, 3)
 {
     begin(take_long);

@@ -110,13 +110,13 @@ static inline void await_handled(uint32_t count)
 
 static inline void tell(int i)
 {
-    expect_equal(cen_actor_tell(actor, &letters[i].message), CEN_OK);
+    expect_equal(cen_actor_tell(actor, &letters[i].message, NULL), CEN_OK);
 }
 
 /* Stops an actor that sleeps, or whose turns all are run by threads that have been joined. */
 static inline void end_actor(void)
 {
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL, NULL), CEN_OK);
     expect_equal(cen_actor_free(actor), CEN_OK);
     expect_equal(ceni_world_bytes(), 0);
 }

@@ -17,6 +17,7 @@ static cen_next wait_and_hear(cen_task *task)
     return cen_task_wait(task, &promised, hear);
 }
 
+/* guarantees: crew.ask-race */
 EXPLORE(a_task_that_is_asked_to_end_goes_on_once_although_its_future_is_done_meanwhile, 1)
 {
     make_crew(.workers = 1, .max = 1);
@@ -31,6 +32,7 @@ EXPLORE(a_task_that_is_asked_to_end_goes_on_once_although_its_future_is_done_mea
 }
 
 /* Nobody keeps the promise: only the ask ends the wait, whenever it comes. */
+/* guarantees: crew.ask-race */
 EXPLORE(a_task_that_is_asked_to_end_while_it_begins_to_wait_goes_on, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -50,6 +52,7 @@ static void ask_first(void *unused)
     cen_task_cancel(&errands[0].task);
 }
 
+/* guarantees: crew.ask-race */
 EXPLORE(a_task_that_two_ask_to_end_goes_on_once, 1)
 {
     make_crew(.workers = 1, .max = 1);
@@ -66,6 +69,7 @@ EXPLORE(a_task_that_two_ask_to_end_goes_on_once, 1)
 
 /* ---- Deadlines ------------------------------------------------------------------------------ */
 
+/* guarantees: crew.ask-race */
 EXPLORE(a_task_whose_deadline_passes_while_it_begins_is_run_or_too_late, 1)
 {
     make_crew(.workers = 1, .max = 1);
@@ -79,6 +83,7 @@ EXPLORE(a_task_whose_deadline_passes_while_it_begins_is_run_or_too_late, 1)
 }
 
 /* In memory that is gone as soon as its future is done. */
+/* guarantees: crew.ask-race */
 EXPLORE(a_task_is_not_touched_by_its_alarm_once_its_future_is_done, 1)
 {
     make_crew(.workers = 1, .max = 1);
@@ -95,6 +100,7 @@ EXPLORE(a_task_is_not_touched_by_its_alarm_once_its_future_is_done, 1)
     ceni_world_with_hooks();
 }
 
+/* guarantees: crew.ask-race */
 EXPLORE(a_task_that_is_cancelled_while_its_deadline_passes_is_over_once, 1)
 {
     make_crew(.workers = 1, .max = 1);

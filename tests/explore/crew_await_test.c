@@ -10,6 +10,7 @@ static cen_next await_promise(cen_task *task)
     return run_errand(task);
 }
 
+/* guarantees: crew.await-end */
 EXPLORE(a_step_that_awaits_is_told_whenever_it_is_done, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -29,6 +30,7 @@ static cen_next await_shortly(cen_task *task)
 }
 
 /* One that has let go can be awaited anew. */
+/* guarantees: crew.await-end */
 EXPLORE(a_step_that_awaits_until_a_deadline_is_told_or_too_late, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -48,6 +50,7 @@ static cen_next await_child(cen_task *task)
     return run_errand(task);
 }
 
+/* guarantees: crew.await-end */
 EXPLORE(a_child_that_is_awaited_is_run_by_whoever_has_it, 0)
 {
     make_crew(.workers = 2, .max = 2);
@@ -59,6 +62,7 @@ EXPLORE(a_child_that_is_awaited_is_run_by_whoever_has_it, 0)
 }
 
 /* While it awaits and has nothing to do it is called as any other. */
+/* guarantees: crew.await-end */
 EXPLORE(a_worker_that_awaits_runs_what_is_submitted_meanwhile, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -72,6 +76,7 @@ EXPLORE(a_worker_that_awaits_runs_what_is_submitted_meanwhile, 2)
 }
 
 /* What it awaits is done while it runs, or has been called for, something else. */
+/* guarantees: crew.await-end */
 EXPLORE(a_worker_that_is_told_while_it_is_called_forgets_neither, 1)
 {
     make_crew(.workers = 1, .max = 1);
@@ -86,6 +91,7 @@ EXPLORE(a_worker_that_is_told_while_it_is_called_forgets_neither, 1)
 }
 
 /* The crew is gone as soon as the step has gone on, told or too late. */
+/* guarantees: crew.await-end */
 EXPLORE(who_tells_a_step_that_awaits_does_not_touch_its_crew_afterwards, 3)
 {
     make_crew(.workers = 1, .max = 1);

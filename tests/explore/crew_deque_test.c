@@ -60,6 +60,7 @@ static void steal_twice(void *unused)
     steal_once(unused);
 }
 
+/* guarantees: crew.once */
 EXPLORE(the_owner_and_a_thief_take_each_job_once, 4)
 {
     begin();
@@ -71,6 +72,7 @@ EXPLORE(the_owner_and_a_thief_take_each_job_once, 4)
     expect(!ceni_deque_has_any(&deque));
 }
 
+/* guarantees: crew.once */
 EXPLORE(the_owner_and_two_thieves_take_each_job_once, 3)
 {
     begin();
@@ -84,6 +86,7 @@ EXPLORE(the_owner_and_two_thieves_take_each_job_once, 3)
 }
 
 /* The cells of the first round are filled again while a thief still looks at them. */
+/* guarantees: crew.once */
 EXPLORE(a_deque_that_comes_round_under_a_thief_loses_nothing_and_gives_nothing_twice, 3)
 {
     begin();
@@ -126,6 +129,7 @@ static void withdraw_second(void *answer)
     *(bool *)answer = mine;
 }
 
+/* guarantees: crew.cancel */
 EXPLORE(what_is_withdrawn_is_taken_by_nobody_else, 4)
 {
     begin();
@@ -139,6 +143,7 @@ EXPLORE(what_is_withdrawn_is_taken_by_nobody_else, 4)
     expect_equal(times(2), 1);
 }
 
+/* guarantees: crew.cancel */
 EXPLORE(a_thief_and_one_who_withdraws_do_not_both_have_it, 3)
 {
     begin();
@@ -153,6 +158,7 @@ EXPLORE(a_thief_and_one_who_withdraws_do_not_both_have_it, 3)
 }
 
 /* What is pushed together becomes visible together; it is taken in its order. */
+/* guarantees: crew.rough-order */
 EXPLORE(many_that_are_pushed_at_once_are_stolen_from_the_oldest_on, 4)
 {
     begin();
@@ -180,6 +186,7 @@ static void lie_down(void *found)
     *(bool *)found = ceni_deque_has_any(&deque);
 }
 
+/* guarantees: crew.L3 */
 EXPLORE(one_who_lies_down_sees_what_was_pushed_or_is_seen_by_who_pushed, 4)
 {
     begin();
@@ -200,6 +207,7 @@ static void take_one(void *unused)
 }
 
 /* Whatever moves meanwhile, a job that stays is never overlooked. */
+/* guarantees: crew.L3 */
 EXPLORE(a_look_does_not_miss_the_last_one_while_others_are_taken, 3)
 {
     begin();

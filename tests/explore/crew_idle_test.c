@@ -3,6 +3,7 @@
  * forgotten never runs, and who waits for it waits for ever: the world calls that a deadlock. */
 #include "explore/crews.h"
 
+/* guarantees: crew.L3 */
 EXPLORE(what_is_submitted_while_a_worker_parks_is_run, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -11,6 +12,7 @@ EXPLORE(what_is_submitted_while_a_worker_parks_is_run, 2)
     end_crew();
 }
 
+/* guarantees: crew.L3 */
 EXPLORE(what_is_submitted_when_a_worker_parks_again_is_run, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -23,6 +25,7 @@ EXPLORE(what_is_submitted_when_a_worker_parks_again_is_run, 2)
     end_crew();
 }
 
+/* guarantees: crew.L3 */
 EXPLORE(what_two_submit_while_a_worker_parks_is_run, 1)
 {
     make_crew(.workers = 1, .max = 1);
@@ -42,6 +45,7 @@ static cen_next meet(cen_task *task)
     return cen_task_done(task, NULL);
 }
 
+/* guarantees: crew.L3 */
 EXPLORE(two_that_are_submitted_one_after_the_other_run_on_two_workers, 0)
 {
     make_crew(.workers = 2, .max = 2);
@@ -53,6 +57,7 @@ EXPLORE(two_that_are_submitted_one_after_the_other_run_on_two_workers, 0)
     end_crew();
 }
 
+/* guarantees: crew.L3 */
 EXPLORE(two_that_are_submitted_at_once_run_on_two_workers, 0)
 {
     make_crew(.workers = 2, .max = 2);
@@ -71,6 +76,7 @@ static cen_next submit_and_meet(cen_task *task)
     return meet(task);
 }
 
+/* guarantees: crew.L3 */
 EXPLORE(what_a_worker_submits_is_run_by_one_that_parks, 0)
 {
     make_crew(.workers = 2, .max = 2);
@@ -109,6 +115,7 @@ TEST(of_two_jobs_that_lie_alone_beside_busy_workers_one_is_run_by_a_third)
     end_crew();
 }
 
+/* guarantees: crew.L3 */
 EXPLORE(a_task_that_is_resumed_while_a_worker_parks_is_run, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -127,6 +134,7 @@ static cen_next submit_and_block(cen_task *task)
     return cen_task_done(task, NULL);
 }
 
+/* guarantees: crew.blocking */
 EXPLORE(what_is_queued_when_a_step_begins_to_block_is_run_by_another, 1)
 {
     make_crew(.workers = 1, .max = 2);
@@ -144,6 +152,7 @@ static cen_next block(cen_task *task)
     return cen_task_done(task, NULL);
 }
 
+/* guarantees: crew.blocking */
 EXPLORE(what_is_submitted_while_a_step_begins_to_block_is_run_by_another, 1)
 {
     make_crew(.workers = 1, .max = 2);
@@ -157,6 +166,7 @@ EXPLORE(what_is_submitted_while_a_step_begins_to_block_is_run_by_another, 1)
 /* ---- How many are woken --------------------------------------------------------------------- */
 
 /* While one is searching nobody else is called: it calls the next when it has found something. */
+/* guarantees: crew.burst, task-bugs.waking */
 TEST(a_burst_does_not_wake_a_worker_for_each)
 {
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
@@ -177,6 +187,7 @@ static void resize_to_one(void *unused)
     expect_equal(cen_crew_resize(crew, 1, NULL), CEN_OK);
 }
 
+/* guarantees: crew.L3 */
 EXPLORE(what_is_submitted_while_a_worker_ends_is_run_by_the_one_that_stays, 0)
 {
     make_crew(.workers = 2, .max = 2);

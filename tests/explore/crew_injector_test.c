@@ -109,6 +109,7 @@ static void put_three(void *first)
 
 /* ---- Put and take ----------------------------------------------------------------------- */
 
+/* guarantees: crew.once */
 EXPLORE(what_is_put_in_while_somebody_takes_comes_out_once, 4)
 {
     begin(1);
@@ -122,6 +123,7 @@ EXPLORE(what_is_put_in_while_somebody_takes_comes_out_once, 4)
     expect(!ceni_injector_has_any(&injector));
 }
 
+/* guarantees: crew.rough-order */
 EXPLORE(what_goes_by_the_chain_comes_out_once_and_in_order, 3)
 {
     begin(1);
@@ -136,6 +138,7 @@ EXPLORE(what_goes_by_the_chain_comes_out_once_and_in_order, 3)
     expect(!ceni_injector_has_any(&injector));
 }
 
+/* guarantees: crew.once */
 EXPLORE(what_two_put_in_comes_out_once_and_each_keeps_its_order, 3)
 {
     begin(1);
@@ -150,6 +153,7 @@ EXPLORE(what_two_put_in_comes_out_once_and_each_keeps_its_order, 3)
     expect_order(&mine, 2, 2);
 }
 
+/* guarantees: crew.once */
 EXPLORE(two_who_take_what_goes_by_the_chain_have_each_task_once, 3)
 {
     begin(1);
@@ -165,6 +169,7 @@ EXPLORE(two_who_take_what_goes_by_the_chain_have_each_task_once, 3)
 }
 
 /* The taker has moved head over a cell and not emptied it yet. */
+/* guarantees: crew.once */
 EXPLORE(a_cell_that_somebody_is_about_to_empty_is_not_filled_again, 4)
 {
     begin(1);
@@ -177,6 +182,7 @@ EXPLORE(a_cell_that_somebody_is_about_to_empty_is_not_filled_again, 4)
     for (int i = 0; i < 4; i++) expect_equal(times(i), 1);
 }
 
+/* guarantees: crew.once */
 EXPLORE(what_two_put_into_two_shards_comes_out_once, 3)
 {
     begin(2);
@@ -192,6 +198,7 @@ EXPLORE(what_two_put_into_two_shards_comes_out_once, 3)
 
 /* One of the two others has the same shard as this thread. Taking begins with that shard, so a task that went to the other
  * one would come last. */
+/* guarantees: crew.order */
 EXPLORE(what_one_thread_puts_into_an_ordered_injector_comes_out_in_its_order_whoever_holds_its_shard, 2)
 {
     begin(2);
@@ -236,16 +243,19 @@ static void withdraw_against_take(int task)
     expect(!ceni_injector_has_any(&injector));
 }
 
+/* guarantees: crew.cancel */
 EXPLORE(what_is_withdrawn_from_the_ring_comes_out_of_it_once, 4)
 {
     withdraw_against_take(1);
 }
 
+/* guarantees: crew.cancel */
 EXPLORE(what_is_withdrawn_from_the_chain_comes_out_of_it_once, 3)
 {
     withdraw_against_take(2);
 }
 
+/* guarantees: crew.cancel */
 EXPLORE(two_who_withdraw_one_task_do_not_both_have_it, 4)
 {
     begin(1);
@@ -284,6 +294,7 @@ static void withdraw_moved(int task)
     expect(!ceni_injector_has_any(&injector));
 }
 
+/* guarantees: crew.cancel */
 EXPLORE(a_task_that_was_moved_is_withdrawn_from_the_chain_in_which_it_is, 1)
 {
     withdraw_moved(2);
@@ -296,6 +307,7 @@ static void try_put(void *answer)
     *(bool *)answer = put(0);
 }
 
+/* guarantees: crew.stop */
 EXPLORE(once_shut_has_returned_nothing_comes, 4)
 {
     begin(2);
@@ -338,17 +350,20 @@ static void put_against_sleep(int before)
     expect(found || called);
 }
 
+/* guarantees: crew.L3 */
 EXPLORE(one_who_lies_down_sees_what_was_put_in_or_is_seen_by_who_put_it_in, 4)
 {
     put_against_sleep(0);
 }
 
+/* guarantees: crew.L3 */
 EXPLORE(one_who_lies_down_sees_what_was_chained_or_is_seen_by_who_put_it_in, 4)
 {
     put_against_sleep(3);
 }
 
 /* The chain is moved to the ring meanwhile, and not all of it is taken. */
+/* guarantees: crew.L3 */
 EXPLORE(a_look_does_not_miss_what_is_on_its_way_from_the_chain_to_the_ring, 4)
 {
     begin(1);

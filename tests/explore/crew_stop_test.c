@@ -25,17 +25,20 @@ static void stop_against_submit(cen_stop how)
     free_crew();
 }
 
+/* guarantees: crew.stop */
 EXPLORE(what_is_submitted_while_a_crew_is_drained_is_run_or_refused, 2)
 {
     stop_against_submit(CEN_STOP_DRAIN);
 }
 
+/* guarantees: crew.stop, task-bugs.dropped */
 EXPLORE(what_is_submitted_while_a_crew_drops_is_run_or_dropped_or_refused, 2)
 {
     stop_against_submit(CEN_STOP_DROP);
 }
 
 /* The stop counts while the last task goes out. */
+/* guarantees: crew.stop */
 EXPLORE(a_stop_hears_of_the_last_task, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -54,6 +57,7 @@ static void end_right_after_resume(void)
     expect_equal(runs(0), 1);
 }
 
+/* guarantees: crew.stop */
 EXPLORE(a_crew_that_is_freed_after_its_stop_is_not_touched_by_who_resumed_its_last_task, 2)
 {
     end_right_after_resume();
@@ -72,6 +76,7 @@ static void post_a_job(void *job)
 }
 
 /* On a worker, or, once the crew is sealed, on the process' own runtime. */
+/* guarantees: crew.stop */
 EXPLORE(a_job_that_is_posted_while_a_crew_is_stopped_is_run, 2)
 {
     cen_job job = {.run = run_job};
@@ -124,6 +129,7 @@ static void free_when_it_lets_itself(void)
     ceni_world_with_hooks();
 }
 
+/* guarantees: crew.stop-self */
 EXPLORE(a_crew_that_a_task_has_stopped_ends_with_that_task, 1)
 {
     make_crew(.workers = 1, .max = 1);
@@ -139,6 +145,7 @@ static cen_next stop_at_once(cen_task *task)
     return run_errand(task);
 }
 
+/* guarantees: crew.stop-self */
 EXPLORE(a_crew_that_a_task_has_stopped_ends_although_its_last_task_is_cancelled, 2)
 {
     make_crew(.workers = 1, .max = 1);

@@ -43,6 +43,7 @@ static void try_keep(void *unused)
     ceni_store_seq_cst(&kept, (uint32_t)cen_promise_complete(&promise, NULL));
 }
 
+/* guarantees: crew.stop-suspended */
 EXPLORE(a_suspended_task_goes_on_if_its_future_is_kept_and_is_dropped_if_it_is_not, 2)
 {
     submit_waiter(CEN_DEADLINE_(0));
@@ -56,6 +57,7 @@ EXPLORE(a_suspended_task_goes_on_if_its_future_is_kept_and_is_dropped_if_it_is_n
 }
 
 /* Nobody keeps the promise: only the stop ends the wait. */
+/* guarantees: crew.stop-suspended */
 EXPLORE(a_task_that_begins_to_wait_while_its_crew_drops_is_dropped, 2)
 {
     submit_waiter(CEN_DEADLINE_(0));
@@ -71,6 +73,7 @@ static void cancel_it(void *unused)
     cen_task_cancel(&errands[0].task);
 }
 
+/* guarantees: crew.stop-suspended */
 EXPLORE(a_suspended_task_that_is_cancelled_while_its_crew_drops_ends_once, 2)
 {
     submit_waiter(CEN_DEADLINE_(0));
@@ -82,6 +85,7 @@ EXPLORE(a_suspended_task_that_is_cancelled_while_its_crew_drops_ends_once, 2)
     free_crew();
 }
 
+/* guarantees: crew.stop-suspended */
 EXPLORE(a_suspended_task_whose_deadline_passes_while_its_crew_drops_ends_once, 1)
 {
     submit_waiter(cen_in_ms(1));
@@ -97,6 +101,7 @@ static void drop_too(void *unused)
     drop_crew();
 }
 
+/* guarantees: crew.stop-suspended */
 EXPLORE(two_stops_drop_a_suspended_task_once, 1)
 {
     submit_waiter(CEN_DEADLINE_(0));

@@ -5,6 +5,7 @@
 
 /* ---- Waiting ---------------------------------------------------------------------------- */
 
+/* guarantees: crew.race */
 EXPLORE(a_task_that_waits_goes_on_once_whenever_its_future_is_done, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -22,6 +23,7 @@ static cen_next wait_for_child(cen_task *task)
     return cen_task_wait(task, &errands[1].task.future, run_errand);
 }
 
+/* guarantees: crew.race */
 EXPLORE(a_task_that_waits_for_another_goes_on_after_it, 0)
 {
     make_crew(.workers = 2, .max = 2);
@@ -41,6 +43,7 @@ static void cancel_first(void *answer)
     *(bool *)answer = cen_task_cancel(&errands[0].task);
 }
 
+/* guarantees: crew.race */
 EXPLORE(a_task_is_cancelled_or_run_and_never_both, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -52,6 +55,7 @@ EXPLORE(a_task_is_cancelled_or_run_and_never_both, 2)
     end_crew();
 }
 
+/* guarantees: crew.race */
 EXPLORE(of_two_who_cancel_one_task_one_at_most_has_it, 1)
 {
     make_crew(.workers = 1, .max = 1);
@@ -67,6 +71,7 @@ EXPLORE(of_two_who_cancel_one_task_one_at_most_has_it, 1)
 }
 
 /* The future of one that was taken back by its future is never done. */
+/* guarantees: crew.race */
 EXPLORE(a_task_whose_future_is_cancelled_is_run_or_never_told, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -85,6 +90,7 @@ static cen_next yield_once(cen_task *task)
 }
 
 /* It is queued again for its next step while a cancel is looking for it. */
+/* guarantees: crew.race */
 EXPLORE(a_task_that_yields_is_not_taken_back_as_if_it_had_not_begun, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -100,6 +106,7 @@ EXPLORE(a_task_that_yields_is_not_taken_back_as_if_it_had_not_begun, 2)
 /* ---- Cancel against a move ------------------------------------------------------------------ */
 
 /* The worker takes both out of the injector and puts the second into its own deque. */
+/* guarantees: crew.race */
 EXPLORE(a_task_that_a_worker_is_just_moving_is_cancelled_all_the_same, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -122,6 +129,7 @@ static cen_next sit(cen_task *task)
 }
 
 /* It cannot be begun while the worker is busy, so a cancel must have it wherever the worker has put it. */
+/* guarantees: crew.race */
 EXPLORE(a_task_that_no_worker_can_begin_is_always_cancelled, 2)
 {
     make_crew(.workers = 1, .max = 1);
@@ -138,6 +146,7 @@ EXPLORE(a_task_that_no_worker_can_begin_is_always_cancelled, 2)
 
 /* ---- Memory ------------------------------------------------------------------------------------ */
 
+/* guarantees: crew.race */
 EXPLORE(a_task_is_not_touched_once_its_future_is_done, 2)
 {
     make_crew(.workers = 1, .max = 1);

@@ -62,6 +62,7 @@ static void await_events(void *argument)
     ceni_events_get_up();
 }
 
+/* guarantees: events.listener */
 EXPLORE(one_who_sleeps_for_events_is_woken_by_them, 4)
 {
     begin();
@@ -72,6 +73,7 @@ EXPLORE(one_who_sleeps_for_events_is_woken_by_them, 4)
     expect_equal(reader.next, 1);
 }
 
+/* guarantees: events.listener */
 EXPLORE(one_who_sleeps_for_traces_is_woken_by_them, 3)
 {
     begin();
@@ -94,6 +96,7 @@ static void await_all(void *argument)
     ceni_events_get_up();
 }
 
+/* guarantees: events.listener */
 EXPLORE(one_who_sleeps_while_two_write_is_told_of_both, 2)
 {
     begin();
@@ -118,6 +121,7 @@ static void move(void *argument)
     ceni_events_move(place);
 }
 
+/* guarantees: events.file */
 EXPLORE(events_that_is_written_while_the_rings_move_is_read_or_counted, 3)
 {
     begin();
@@ -137,6 +141,7 @@ EXPLORE(events_that_is_written_while_the_rings_move_is_read_or_counted, 3)
     ceni_free(NULL, place, ceni_events_size(), CENI_CACHE_LINE);
 }
 
+/* guarantees: events.file */
 EXPLORE(one_who_sleeps_while_the_rings_move_is_told_of_all, 2)
 {
     begin();
@@ -152,6 +157,7 @@ EXPLORE(one_who_sleeps_while_the_rings_move_is_told_of_all, 2)
 
 /* ---- The listener ------------------------------------------------------------------ */
 
+/* guarantees: events.listener */
 EXPLORE(a_listener_is_told_while_it_goes_to_sleep, 2)
 {
     begin();
@@ -163,6 +169,7 @@ EXPLORE(a_listener_is_told_while_it_goes_to_sleep, 2)
     expect_equal(ceni_load_seq_cst(&told), 1);
 }
 
+/* guarantees: events.replace */
 EXPLORE(a_listener_that_is_ended_is_told_what_there_was_and_no_more, 2)
 {
     begin();
@@ -174,6 +181,7 @@ EXPLORE(a_listener_that_is_ended_is_told_what_there_was_and_no_more, 2)
     expect_equal(ceni_load_seq_cst(&told), 1);
 }
 
+/* guarantees: events.replace */
 EXPLORE(a_listener_that_is_ended_does_not_sleep_on, 2)
 {
     begin();
@@ -190,6 +198,7 @@ static void listen_too(void *argument)
     expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, count, NULL, NULL), CEN_OK);
 }
 
+/* guarantees: events.replace */
 EXPLORE(of_two_who_set_a_listener_at_once_one_stays, 1)
 {
     begin();

@@ -90,6 +90,7 @@ static void await_done(void)
 
 /* ---- One future ----------------------------------------------------------------------- */
 
+/* guarantees: future.wait */
 EXPLORE(a_thread_that_waits_is_woken_by_a_keep_and_reads_what_was_promised, 4)
 {
     cen_future *future = new_future(0);
@@ -101,6 +102,7 @@ EXPLORE(a_thread_that_waits_is_woken_by_a_keep_and_reads_what_was_promised, 4)
     expect(kept[0]);
 }
 
+/* guarantees: future.wait */
 EXPLORE(a_wait_that_times_out_while_it_is_kept_leaves_the_value_to_the_next, 4)
 {
     cen_future *future = new_future(0);
@@ -114,6 +116,7 @@ EXPLORE(a_wait_that_times_out_while_it_is_kept_leaves_the_value_to_the_next, 4)
     expect(kept[0]);
 }
 
+/* guarantees: future.memory */
 EXPLORE(one_who_asks_whether_it_is_done_and_hears_yes_owns_it, 4)
 {
     cen_future *future = new_future(0);
@@ -125,6 +128,7 @@ EXPLORE(one_who_asks_whether_it_is_done_and_hears_yes_owns_it, 4)
     join(keeper);
 }
 
+/* guarantees: future.callback */
 EXPLORE(a_done_that_meets_a_keep_is_called_once_and_owns_the_future, 4)
 {
     told = 0;
@@ -136,6 +140,7 @@ EXPLORE(a_done_that_meets_a_keep_is_called_once_and_owns_the_future, 4)
     expect(kept[0]);
 }
 
+/* guarantees: future.cancel */
 EXPLORE(a_cancel_that_meets_a_keep_says_true_to_one_side_and_false_to_the_other, 4)
 {
     cen_future *future = new_future(0);
@@ -150,6 +155,7 @@ EXPLORE(a_cancel_that_meets_a_keep_says_true_to_one_side_and_false_to_the_other,
     expect_equal(kept[0], !cancelled);
 }
 
+/* guarantees: future.cancel */
 EXPLORE(a_cancel_that_meets_a_keep_and_comes_too_late_leaves_one_done_to_come, 4)
 {
     told = 0;
@@ -172,6 +178,7 @@ static void keep_if_wanted(void *unused)
     else give_memory(promises[0], sizeof *promises[0]);
 }
 
+/* guarantees: future.memory */
 EXPLORE(a_promise_that_is_not_wanted_any_more_can_be_let_go_of, 4)
 {
     cen_future *future = new_future(0);
@@ -191,6 +198,7 @@ static void keep_too(void *unused)
     kept_by_another = cen_promise_complete(promises[0], &answers[0]);
 }
 
+/* guarantees: future.once */
 EXPLORE(of_two_who_keep_one_promise_one_has_kept_it, 4)
 {
     cen_future *future = new_future(0);
@@ -204,6 +212,7 @@ EXPLORE(of_two_who_keep_one_promise_one_has_kept_it, 4)
     expect_equal(kept[0] + kept_by_another, 1);
 }
 
+/* guarantees: future.cancel */
 EXPLORE(a_promise_and_a_cancel_and_another_promise_agree, 4)
 {
     cen_future *future = new_future(0);
@@ -250,6 +259,7 @@ static cen_future *new_future_of_word(void)
     return future;
 }
 
+/* guarantees: future.cancel */
 EXPLORE(a_cancel_that_the_promiser_refuses_leaves_a_future_that_will_be_done, 4)
 {
     cen_future *future = new_future_of_word();
@@ -264,6 +274,7 @@ EXPLORE(a_cancel_that_the_promiser_refuses_leaves_a_future_that_will_be_done, 4)
     join(server);
 }
 
+/* guarantees: future.cancel */
 EXPLORE(a_cancel_that_the_promiser_refuses_leaves_its_done_to_come, 4)
 {
     cen_future *future = new_future_of_word();
@@ -321,16 +332,19 @@ static void two_members_are_kept_while_one_waits(cen_status (*gather)(cen_group 
     join(second);
 }
 
+/* guarantees: future.groups */
 EXPLORE(any_of_two_that_are_kept_at_once_tells_once_and_can_be_left, 3)
 {
     two_members_are_kept_while_one_waits(cen_any_of, false);
 }
 
+/* guarantees: future.groups */
 EXPLORE(all_of_two_that_are_kept_at_once_tells_after_both_and_can_be_left, 3)
 {
     two_members_are_kept_while_one_waits(cen_all_of, true);
 }
 
+/* guarantees: future.group-leave */
 EXPLORE(a_group_that_is_left_while_two_members_are_kept_is_not_touched_afterwards, 3)
 {
     make_group(cen_any_of);
@@ -345,6 +359,7 @@ EXPLORE(a_group_that_is_left_while_two_members_are_kept_is_not_touched_afterward
     expect(kept[0] && kept[1]);
 }
 
+/* guarantees: future.group-cancel */
 EXPLORE(a_group_that_is_cancelled_while_a_member_is_kept_says_one_of_the_two, 4)
 {
     told = 0;
@@ -369,6 +384,7 @@ static void leave_inside(cen_future *future)
     ceni_futex_wake(&told, 1);
 }
 
+/* guarantees: future.group-leave */
 EXPLORE(a_group_that_tells_inline_may_be_left_and_freed_there, 3)
 {
     told = 0;
@@ -382,6 +398,7 @@ EXPLORE(a_group_that_tells_inline_may_be_left_and_freed_there, 3)
     expect_equal(ceni_load_seq_cst(&told), 1);
 }
 
+/* guarantees: future.groups */
 EXPLORE(a_group_that_is_made_while_its_members_are_kept_misses_none, 3)
 {
     for (int i = 0; i < 2; i++) members[i] = new_future(i);
@@ -396,6 +413,7 @@ EXPLORE(a_group_that_is_made_while_its_members_are_kept_misses_none, 3)
     join(second);
 }
 
+/* guarantees: future.group-cancel */
 EXPLORE(a_member_that_is_cancelled_while_it_is_kept_tells_its_group_or_never, 4)
 {
     make_group(cen_any_of);

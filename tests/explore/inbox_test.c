@@ -103,6 +103,7 @@ static void drain_and_sleep_until(uint32_t wanted)
     while (cen_inbox_run_ready(inbox), reads_now() < wanted) sleep_in_the_loop();
 }
 
+/* guarantees: inbox.wakes */
 EXPLORE(what_is_posted_while_the_loop_arms_wakes_it, 4)
 {
     begin();
@@ -114,6 +115,7 @@ EXPLORE(what_is_posted_while_the_loop_arms_wakes_it, 4)
     expect_equal(cen_inbox_free(inbox), CEN_OK);
 }
 
+/* guarantees: inbox.wakes */
 EXPLORE(what_is_posted_while_the_loop_drains_is_run_or_wakes_it, 4)
 {
     begin();
@@ -124,6 +126,7 @@ EXPLORE(what_is_posted_while_the_loop_drains_is_run_or_wakes_it, 4)
     expect_equal(cen_inbox_free(inbox), CEN_OK);
 }
 
+/* guarantees: inbox.wakes */
 EXPLORE(two_who_post_to_one_loop_wake_it_and_each_is_run_once, 3)
 {
     begin();
@@ -137,6 +140,7 @@ EXPLORE(two_who_post_to_one_loop_wake_it_and_each_is_run_once, 3)
 }
 
 /* The bell is rung by the one that takes the arming away. */
+/* guarantees: inbox.one-write */
 EXPLORE(of_two_who_post_to_a_loop_that_sleeps_one_rings, 3)
 {
     begin();
@@ -151,6 +155,7 @@ EXPLORE(of_two_who_post_to_a_loop_that_sleeps_one_rings, 3)
 }
 
 /* Its job was taken before it came to ring: the loop may wake in vain, but once. */
+/* guarantees: inbox.one-write */
 EXPLORE(a_ring_that_comes_late_is_silenced_by_the_poll_after_it, 4)
 {
     begin();
@@ -164,6 +169,7 @@ EXPLORE(a_ring_that_comes_late_is_silenced_by_the_poll_after_it, 4)
     expect_equal(cen_inbox_free(inbox), CEN_OK);
 }
 
+/* guarantees: inbox.one-write */
 EXPLORE(nobody_rings_for_a_loop_that_does_not_sleep, 4)
 {
     begin();
@@ -174,6 +180,7 @@ EXPLORE(nobody_rings_for_a_loop_that_does_not_sleep, 4)
     expect_equal(cen_inbox_free(inbox), CEN_OK);
 }
 
+/* guarantees: inbox.wait */
 EXPLORE(a_thread_that_waits_is_woken_by_what_is_posted, 4)
 {
     begin();
@@ -183,6 +190,7 @@ EXPLORE(a_thread_that_waits_is_woken_by_what_is_posted, 4)
     expect_equal(cen_inbox_free(inbox), CEN_OK);
 }
 
+/* guarantees: inbox.wait */
 EXPLORE(a_wait_that_times_out_while_something_is_posted_loses_nothing, 4)
 {
     begin();
@@ -195,6 +203,7 @@ EXPLORE(a_wait_that_times_out_while_something_is_posted_loses_nothing, 4)
     expect_equal(cen_inbox_free(inbox), CEN_OK);
 }
 
+/* guarantees: inbox.wait */
 EXPLORE(two_who_post_to_a_thread_that_waits_are_both_run, 3)
 {
     begin();
@@ -208,6 +217,7 @@ EXPLORE(two_who_post_to_a_thread_that_waits_are_both_run, 3)
 }
 
 /* Freed as soon as the last job has run, while its poster may still be about to ring. */
+/* guarantees: inbox.free */
 EXPLORE(an_inbox_that_is_freed_after_its_last_job_is_not_touched_by_who_posted_it, 4)
 {
     begin();
@@ -218,6 +228,7 @@ EXPLORE(an_inbox_that_is_freed_after_its_last_job_is_not_touched_by_who_posted_i
     join(poster);
 }
 
+/* guarantees: inbox.free */
 EXPLORE(an_inbox_that_is_freed_by_who_waited_is_not_touched_by_who_woke_it, 4)
 {
     begin();
@@ -228,6 +239,7 @@ EXPLORE(an_inbox_that_is_freed_by_who_waited_is_not_touched_by_who_woke_it, 4)
 }
 
 /* An arming that is taken back by a poll while somebody posts. */
+/* guarantees: inbox.free */
 EXPLORE(an_inbox_that_is_polled_while_two_post_is_freed_when_both_have_gone, 3)
 {
     begin();
@@ -249,6 +261,7 @@ static void poll_too(void *unused)
 }
 
 /* What one has fetched and left is passed on to the next who polls. */
+/* guarantees: inbox.order */
 EXPLORE(of_two_who_poll_at_once_each_job_is_run_by_one, 3)
 {
     begin();
@@ -282,6 +295,7 @@ static void keep(void *unused)
 }
 
 /* Whoever of the two posts, the keeper or a canceller that came too late, the inbox is freed under neither. */
+/* guarantees: future.cancel */
 EXPLORE(a_future_that_tells_an_inbox_and_is_cancelled_meanwhile_tells_once_or_never, 4)
 {
     begin();

@@ -57,6 +57,7 @@ static void submit_low_2(void *unused)
     try_submit(LOW, 2);
 }
 
+/* guarantees: lanes.limits, task-bugs.limit */
 EXPLORE(O_of_two_who_want_the_last_place_of_a_lane_one_has_it_and_one_is_told_full, 4)
 {
     make_lanes(.high.max_tasks = 1, .without_latency = true);
@@ -70,6 +71,7 @@ EXPLORE(O_of_two_who_want_the_last_place_of_a_lane_one_has_it_and_one_is_told_fu
     finish();
 }
 
+/* guarantees: lanes.limits */
 EXPLORE(of_three_who_want_the_two_last_places_in_all_two_have_them, 3)
 {
     make_lanes(.max_total = 2, .without_latency = true);
@@ -96,6 +98,7 @@ static void end_and_submit(void *unused)
     try_submit(NORMAL, 2);
 }
 
+/* guarantees: lanes.limits */
 EXPLORE(who_is_refused_for_the_sum_never_costs_another_a_place_in_the_lane, 4)
 {
     make_lanes(.normal.max_tasks = 1, .max_total = 1, .without_latency = true);
@@ -120,6 +123,7 @@ static void end_and_tell(void *unused)
     ceni_store_seq_cst(&told, 1);
 }
 
+/* guarantees: lanes.seen-end */
 EXPLORE(who_has_seen_that_a_task_is_over_finds_its_place_free, 4)
 {
     ceni_store_seq_cst(&told, 0);
@@ -146,6 +150,7 @@ static void lower(void *unused)
     ceni_store_seq_cst(&count_after_limit, (uint32_t)look().lane[HIGH].admitted);
 }
 
+/* guarantees: lanes.L16 */
 EXPLORE(L16_once_a_limit_was_lowered_nothing_more_is_admitted_beyond_it, 4)
 {
     make_lanes(.high.max_tasks = 2, .without_latency = true);
@@ -172,6 +177,7 @@ static void limit_low(void *unused)
     expect_equal(cen_lanes_max_tasks_set(lanes, LOW, 9, NULL), CEN_OK);
 }
 
+/* guarantees: lanes.L16 */
 EXPLORE(of_two_who_change_limits_at_once_neither_is_lost_and_no_count_either, 3)
 {
     make_lanes(.high.is_absent = true, .normal.is_absent = true, .without_latency = true);
@@ -200,6 +206,7 @@ static void live(void *argument)
     hand_end(&tasks[i], CEN_OK);
 }
 
+/* guarantees: lanes.counts, task-bugs.suspended */
 EXPLORE(queued_running_and_suspended_are_together_never_more_than_the_limit, 3)
 {
     make_lanes(.normal.is_absent = true, .low.is_absent = true, .high.max_tasks = 1, .without_latency = true);
@@ -220,6 +227,7 @@ static void refused_by_the_crew(void *unused)
     end_those_admitted(1, 1);
 }
 
+/* guarantees: lanes.places, task-bugs.count */
 EXPLORE(D_a_task_that_its_crew_refuses_leaves_no_place_behind, 4)
 {
     make_lanes(.high.max_tasks = 2, .without_latency = true);
@@ -266,6 +274,7 @@ static void submit_in_child(void *unused)
     try_submit(HIGH, 1);
 }
 
+/* guarantees: lanes.L14 */
 EXPLORE(L14_of_two_who_come_first_in_a_child_one_clears_the_counts_and_neither_is_lost, 3)
 {
     make_lanes(.normal.is_absent = true, .low.is_absent = true, .high.max_tasks = 2, .without_latency = true,

@@ -125,7 +125,8 @@ static inline void expect_calm(uint32_t idle)
     expect_equal(s.idle, idle);
     expect_equal(s.held + s.moving + s.revoked + s.opening + s.resetting + s.testing + s.closing + s.waiting, 0);
     expect_equal(pool->live, idle);
-    expect_equal(pool->opening + pool->overdue + pool->leaving + pool->revoked + pool->hired + pool->top_up, 0);
+    expect_equal(
+        pool->opening + pool->overdue + pool->leaving + pool->revoked + pool->hired + pool->top_up + pool->wished, 0);
 }
 
 #endif

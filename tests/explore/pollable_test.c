@@ -140,6 +140,7 @@ static void finish(void)
 
 /* ---- Tests -------------------------------------------------------------------------------------------- */
 
+/* guarantees: pollable.A1 */
 EXPLORE(a_job_that_is_posted_before_the_first_run_wakes_a_loop_that_sleeps, 3)
 {
     begin();
@@ -149,6 +150,7 @@ EXPLORE(a_job_that_is_posted_before_the_first_run_wakes_a_loop_that_sleeps, 3)
     finish();
 }
 
+/* guarantees: pollable.A1 */
 EXPLORE(a_job_that_is_posted_while_the_loop_runs_is_run_or_wakes_it, 3)
 {
     begin();
@@ -167,6 +169,7 @@ static void set_first(void *unused)
     ceni_alarm_set(cen_pollable_runtime(pollable), &first.alarm, ceni_clock_now() + 5, NULL);
 }
 
+/* guarantees: pollable.A2 */
 EXPLORE(a_deadline_that_another_sets_while_the_loop_runs_wakes_it_in_time, 3)
 {
     begin();
@@ -199,6 +202,7 @@ static void tend_when_first_is_due(void *moment)
 }
 
 /* The one who tends may be in the middle of it when the loop comes, and leave a later moment than the loop was told. */
+/* guarantees: pollable.A2 */
 EXPLORE(what_a_thread_that_waits_for_a_pool_leaves_to_be_done_wakes_the_loop, 3)
 {
     begin();
@@ -224,6 +228,7 @@ static void run_once(void *unused)
     expect(status == CEN_OK || status == CEN_BUSY);
 }
 
+/* guarantees: pollable.A4 */
 EXPLORE(who_is_refused_because_another_runs_is_woken_again_when_that_has_ended, 3)
 {
     begin();

@@ -23,16 +23,19 @@ static void deadline_against_give(cen_pool_options options)
     end_timed();
 }
 
+/* guarantees: async.L5 */
 EXPLORE(L5_a_deadline_that_meets_a_give_either_expires_or_is_served, 4)
 {
     deadline_against_give((cen_pool_options)ONE);
 }
 
+/* guarantees: async.L5 */
 EXPLORE(L5_a_deadline_that_meets_a_give_of_a_strict_pool, 3)
 {
     deadline_against_give((cen_pool_options)ONE_STRICT);
 }
 
+/* guarantees: async.L5 */
 EXPLORE(L5_a_deadline_that_meets_a_cancel_is_told_or_cancelled, 4)
 {
     request one;
@@ -49,6 +52,7 @@ EXPLORE(L5_a_deadline_that_meets_a_cancel_is_told_or_cancelled, 4)
     end_timed();
 }
 
+/* guarantees: async.L5 */
 EXPLORE(L5_what_an_expired_ask_does_not_get_a_thread_behind_it_gets, 2)
 {
     request one;
@@ -72,6 +76,7 @@ static void ask_with_a_deadline(void *into)
     ask_for(into, cen_in_ns(1000));
 }
 
+/* guarantees: async.deadline */
 EXPLORE(two_who_ask_with_the_first_deadlines_of_a_pool_share_what_keeps_them, 3)
 {
     request one, two;
@@ -93,6 +98,7 @@ EXPLORE(two_who_ask_with_the_first_deadlines_of_a_pool_share_what_keeps_them, 3)
 
 /* ---- Close and free -------------------------------------------------------------------------------------------- */
 
+/* guarantees: async.L15 */
 EXPLORE(L15_an_ask_that_meets_a_close_is_served_or_told_so, 3)
 {
     request one;
@@ -106,6 +112,7 @@ EXPLORE(L15_an_ask_that_meets_a_close_is_served_or_told_so, 3)
     end();
 }
 
+/* guarantees: async.L15 */
 EXPLORE(L15_a_cancel_that_meets_a_free_is_told_or_cancelled, 3)
 {
     request one;
@@ -121,6 +128,7 @@ EXPLORE(L15_a_cancel_that_meets_a_free_is_told_or_cancelled, 3)
     expect_equal(cen_pool_give(&mine), CEN_REVOKED);
 }
 
+/* guarantees: async.L15 */
 EXPLORE(L15_a_deadline_that_meets_a_free_is_told_one_of_the_two, 3)
 {
     request one;
@@ -153,6 +161,7 @@ static void discard_last(void *into)
     expect(status == CEN_OK || status == CEN_REVOKED);
 }
 
+/* guarantees: async.L15 */
 EXPLORE(L15_one_who_is_told_that_nothing_will_come_keeps_the_pool_while_it_is_freed, 2)
 {
     request first, one;

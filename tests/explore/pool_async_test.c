@@ -23,21 +23,25 @@ static void cancel_against_give(cen_pool_options options)
     end();
 }
 
+/* guarantees: async.L6 */
 EXPLORE(L6_a_cancel_that_meets_a_give_says_exactly_one_of_cancelled_and_yours, 4)
 {
     cancel_against_give((cen_pool_options)ONE);
 }
 
+/* guarantees: async.L6 */
 EXPLORE(L6_a_cancel_that_meets_a_give_of_a_strict_pool, 4)
 {
     cancel_against_give((cen_pool_options)ONE_STRICT);
 }
 
+/* guarantees: async.L6 */
 EXPLORE(L6_a_cancel_that_meets_a_give_of_a_fifo_pool, 4)
 {
     cancel_against_give((cen_pool_options)ONE_FIFO);
 }
 
+/* guarantees: async.L5 */
 EXPLORE(L5_what_a_cancelled_ask_does_not_get_the_next_who_asks_gets, 3)
 {
     request one, two;
@@ -56,6 +60,7 @@ EXPLORE(L5_what_a_cancelled_ask_does_not_get_the_next_who_asks_gets, 3)
     end();
 }
 
+/* guarantees: async.L5 */
 EXPLORE(L5_what_a_cancelled_ask_does_not_get_a_thread_behind_it_gets, 3)
 {
     request one;
@@ -76,6 +81,7 @@ EXPLORE(L5_what_a_cancelled_ask_does_not_get_a_thread_behind_it_gets, 3)
 
 /* ---- Nobody is forgotten ----------------------------------------------------------------------------------- */
 
+/* guarantees: async.L3 */
 EXPLORE(L3_two_who_ask_share_one_object, 3)
 {
     request one, two;
@@ -112,6 +118,7 @@ EXPLORE(L3_two_who_ask_are_reached_by_two_gives, 2)
     end();
 }
 
+/* guarantees: async.L3 */
 EXPLORE(L3_an_ask_that_meets_a_give_is_served, 4)
 {
     request one;
@@ -126,6 +133,7 @@ EXPLORE(L3_an_ask_that_meets_a_give_is_served, 4)
     end();
 }
 
+/* guarantees: async.L3 */
 EXPLORE(L3_one_who_asks_and_a_thread_share_one_object, 3)
 {
     request one;
@@ -143,6 +151,7 @@ EXPLORE(L3_one_who_asks_and_a_thread_share_one_object, 3)
     end();
 }
 
+/* guarantees: async.L3 */
 EXPLORE(L3_two_who_ask_have_an_object_opened_each_or_share_one, 3)
 {
     request one, two;
@@ -163,6 +172,7 @@ static void discard_mine(void *into)
     expect_equal(cen_pool_discard(into), CEN_OK);
 }
 
+/* guarantees: async.L3 */
 EXPLORE(L3_an_ask_that_meets_a_discard_has_an_object_opened, 3)
 {
     request one;

@@ -20,17 +20,20 @@ static void cancel_or_serve(cen_pool_options options)
     end();
 }
 
+/* guarantees: pool-bugs.cancellation */
 EXPLORE(L5_a_take_that_is_cancelled_and_served_at_once_keeps_nothing, 3)
 {
     cancel_or_serve((cen_pool_options){.max = 1});
 }
 
+/* guarantees: pool-bugs.cancellation */
 EXPLORE(L5_a_take_of_a_strict_pool_that_is_cancelled_and_served_at_once_keeps_nothing, 3)
 {
     cancel_or_serve((cen_pool_options){.max_barging_ns = CEN_NONE});
 }
 
 /* What was granted is a place to open an object in. */
+/* guarantees: pool-bugs.cancellation */
 EXPLORE(L5_a_take_that_is_cancelled_while_a_place_is_freed_for_it_leaves_the_place, 2)
 {
     ceni_world_set_cpus(1);
@@ -47,6 +50,7 @@ EXPLORE(L5_a_take_that_is_cancelled_while_a_place_is_freed_for_it_leaves_the_pla
 }
 
 /* The first in the queue leaves, so the give calls the second, which is cancelled before it has looked. */
+/* guarantees: pool-bugs.cancellation */
 EXPLORE(L5_a_take_that_is_called_and_cancelled_at_once_passes_its_role_on, 1)
 {
     ceni_world_set_cpus(1);

@@ -48,11 +48,13 @@ static void give_copies(cen_condition says, uint32_t idle)
     end();
 }
 
+/* guarantees: drivers.prepare */
 EXPLORE(L2_of_two_who_give_copies_of_a_lease_one_looks_at_the_object, 4)
 {
     give_copies(CEN_CLEAN, 1);
 }
 
+/* guarantees: drivers.prepare */
 EXPLORE(L2_of_two_who_give_copies_of_a_lease_one_finds_it_broken_and_it_is_closed_once, 4)
 {
     give_copies(CEN_BROKEN, 0);
@@ -71,6 +73,7 @@ static void give_beside_a_take(cen_pool_options options, cen_condition says)
     end();
 }
 
+/* guarantees: drivers.prepare */
 EXPLORE(L6_a_give_with_a_look_wakes_who_waits, 4)
 {
     give_beside_a_take((cen_pool_options){.max = 1}, CEN_CLEAN);
@@ -81,11 +84,13 @@ EXPLORE(L6_a_give_with_a_look_wakes_who_waits_in_a_strict_pool, 4)
     give_beside_a_take((cen_pool_options){.max = 1, .max_barging_ns = CEN_NONE}, CEN_CLEAN);
 }
 
+/* guarantees: drivers.prepare */
 EXPLORE(L6_what_is_found_broken_makes_room_for_who_waits, 3)
 {
     give_beside_a_take((cen_pool_options){.max = 1}, CEN_BROKEN);
 }
 
+/* guarantees: drivers.prepare */
 EXPLORE(L15_close_awaits_a_give_with_a_look_or_takes_the_object_away, 4)
 {
     cen_lease mine = make_looking((cen_pool_options){.max = 1}, CEN_CLEAN);

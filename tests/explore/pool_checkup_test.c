@@ -73,6 +73,7 @@ static void expect_over(uint32_t idle)
     end_helped();
 }
 
+/* guarantees: life-api.helper-test */
 EXPLORE(L3_a_take_that_sleeps_until_its_object_is_tested_is_woken, 2)
 {
     checked self = check_beside(CENI_FOREVER, NULL, NULL);
@@ -80,6 +81,7 @@ EXPLORE(L3_a_take_that_sleeps_until_its_object_is_tested_is_woken, 2)
     expect_over(1);
 }
 
+/* guarantees: life.L7 */
 EXPLORE(L7_a_take_gets_the_tested_object_or_its_deadline_passes_and_the_object_is_idle, 2)
 {
     checked self = check_beside(cen_clock(), NULL, NULL);
@@ -87,6 +89,7 @@ EXPLORE(L7_a_take_gets_the_tested_object_or_its_deadline_passes_and_the_object_i
     expect_over(1);
 }
 
+/* guarantees: life-api.helper-test */
 EXPLORE(L3_who_waits_gets_the_object_that_passes_after_its_take_has_left, 2)
 {
     taker next = {.deadline = CEN_NEVER};
@@ -102,6 +105,7 @@ static void close_it(void *unused)
     expect_equal(cen_pool_close(pool, CEN_NEVER, NULL, NULL), CEN_OK);
 }
 
+/* guarantees: life-api.helper-test */
 EXPLORE(L15_close_tells_a_take_that_sleeps_until_its_object_is_tested_or_awaits_it, 2)
 {
     checked self = check_beside(CENI_FOREVER, close_it, NULL);
@@ -114,6 +118,7 @@ static void set_token(void *token)
     cen_stop_token_set(token);
 }
 
+/* guarantees: life-api.stop-test */
 EXPLORE(L5_a_take_that_is_stopped_while_its_object_is_tested_leaves_and_the_object_is_idle, 2)
 {
     cen_stop_token stop = CEN_STOP_TOKEN_INIT;
@@ -131,6 +136,7 @@ static void interrupt_main(void *holder)
     cen_pool_interrupt(pool, *(const uint64_t *)holder);
 }
 
+/* guarantees: life-api.stop-test */
 EXPLORE(L5_a_take_that_is_interrupted_while_its_object_is_tested_leaves_and_the_object_is_idle, 2)
 {
     uint64_t holder = cen_holder_number();
@@ -139,6 +145,7 @@ EXPLORE(L5_a_take_that_is_interrupted_while_its_object_is_tested_leaves_and_the_
     expect_over(1);
 }
 
+/* guarantees: life-api.stop-test */
 EXPLORE(L5_a_take_that_is_cancelled_while_its_object_is_tested_keeps_nothing, 2)
 {
     checked self = {.grant = find_stale(), .moment = CENI_FOREVER, .status = CEN_MISUSE};

@@ -38,6 +38,7 @@ EXPLORE(L15_a_pool_that_is_freed_lives_until_its_helpers_have_gone, 2)
 }
 
 /* The thread that frees drops the last hand: it ends the runtime and joins its threads. */
+/* guarantees: runtime.wait-idle */
 EXPLORE(L15_no_helper_between_two_calls_is_left_when_free_returns, 2)
 {
     cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);
@@ -67,6 +68,7 @@ static const cen_driver_calls hanging_calls = {
     .size = sizeof hanging_calls, .open = open_when_told, .close = close_thing, .blocks = true};
 
 /* It enters the driver just before, while or just after free looks. */
+/* guarantees: runtime.wait-idle */
 EXPLORE(L15_free_does_not_wait_for_a_helper_that_hangs_in_the_driver, 2)
 {
     ceni_store_relaxed(&may_open, 0); /* before there are threads; carries nothing */

@@ -55,27 +55,32 @@ static void close_beside_a_take(void (*who)(void *), cen_pool_options options)
     end();
 }
 
+/* guarantees: pool.L15, pool-bugs.shutdown */
 EXPLORE(L15_close_awaits_a_take_that_came_first_and_refuses_one_that_comes_later, 4)
 {
     close_beside_a_take(take_and_give, (cen_pool_options)ONE);
 }
 
+/* guarantees: pool.L15, pool-bugs.shutdown */
 EXPLORE(L15_close_of_a_strict_pool_awaits_a_take_or_refuses_it, 4)
 {
     close_beside_a_take(take_and_give, (cen_pool_options)ONE_STRICT);
 }
 
+/* guarantees: pool.L15, pool-bugs.shutdown */
 EXPLORE(L15_close_of_a_fifo_pool_awaits_a_take_or_refuses_it, 4)
 {
     close_beside_a_take(take_and_give, (cen_pool_options)ONE_FIFO);
 }
 
+/* guarantees: pool.L15, pool-bugs.open-after-close */
 EXPLORE(L15_close_tells_who_is_pending_although_an_opening_is_under_way, 4)
 {
     close_beside_a_take(ask_and_give, (cen_pool_options)ONE);
 }
 
 /* The object is idle: the take gets it, or close does. */
+/* guarantees: pool.L15 */
 EXPLORE(L15_close_and_a_take_of_an_idle_object_do_not_both_have_it, 4)
 {
     cen_lease mine = make_with_one_held((cen_pool_options)ONE);
@@ -119,26 +124,31 @@ static void close_tells_the_waiting(void (*who)(void *), cen_pool_options option
     end();
 }
 
+/* guarantees: pool.L15 */
 EXPLORE(L15_close_tells_a_thread_that_waits, 4)
 {
     close_tells_the_waiting(take_and_give, (cen_pool_options)ONE, 1);
 }
 
+/* guarantees: pool.L15 */
 EXPLORE(L15_close_tells_a_thread_that_polls, 4)
 {
     close_tells_the_waiting(take_and_give, (cen_pool_options)ONE, 2);
 }
 
+/* guarantees: pool.L15 */
 EXPLORE(L15_close_tells_a_thread_that_waits_for_a_strict_pool, 4)
 {
     close_tells_the_waiting(take_and_give, (cen_pool_options)ONE_STRICT, 2);
 }
 
+/* guarantees: pool.L15 */
 EXPLORE(L15_close_tells_who_is_pending, 4)
 {
     close_tells_the_waiting(ask_and_give, (cen_pool_options)ONE, 1);
 }
 
+/* guarantees: pool.L15 */
 EXPLORE(L15_a_give_and_a_close_at_once_leave_no_waiter_asleep, 3)
 {
     cen_lease mine = make_with_one_held((cen_pool_options)ONE);
@@ -156,6 +166,7 @@ EXPLORE(L15_a_give_and_a_close_at_once_leave_no_waiter_asleep, 3)
 
 /* A place becomes free while the pool is closed: who waits for it opens nothing
  * that stays, and is counted once. */
+/* guarantees: pool.L15, pool-bugs.open-after-close */
 EXPLORE(L15_a_waiter_that_claims_a_place_while_the_pool_is_closed_opens_nothing_that_stays, 4)
 {
     cen_lease mine = make_with_one_held((cen_pool_options)ONE);
@@ -172,6 +183,7 @@ EXPLORE(L15_a_waiter_that_claims_a_place_while_the_pool_is_closed_opens_nothing_
 
 /* Two come back, one of which a waiter finds and the other of which it is
  * granted, while close takes away whatever is held. */
+/* guarantees: pool.L15 */
 EXPLORE(L15_what_a_waiter_found_beside_its_grant_is_closed_with_the_rest, 4)
 {
     ceni_world_set_cpus(1);
@@ -191,6 +203,7 @@ EXPLORE(L15_what_a_waiter_found_beside_its_grant_is_closed_with_the_rest, 4)
 }
 
 /* The deadline of a waiter passes while the pool is closed: it is told one of the two. */
+/* guarantees: pool.L15 */
 EXPLORE(L15_a_waiter_whose_deadline_passes_while_the_pool_is_closed_is_told_one_of_the_two, 4)
 {
     cen_lease mine = make_with_one_held((cen_pool_options)ONE);
@@ -230,26 +243,31 @@ static void revoke_beside(void (*who)(void *), cen_pool_options options, cen_dea
     end();
 }
 
+/* guarantees: pool.L15 */
 EXPLORE(L15_a_give_while_its_object_is_revoked_is_ok_or_revoked, 4)
 {
     revoke_beside(give_lease, (cen_pool_options)ONE, CEN_NOW);
 }
 
+/* guarantees: pool.L15 */
 EXPLORE(L15_a_give_to_a_fifo_pool_while_its_object_is_revoked_is_ok_or_revoked, 4)
 {
     revoke_beside(give_lease, (cen_pool_options)ONE_FIFO, CEN_NOW);
 }
 
+/* guarantees: pool.L15 */
 EXPLORE(L15_a_discard_while_its_object_is_revoked_is_ok_or_revoked, 4)
 {
     revoke_beside(discard_lease, (cen_pool_options)ONE, CEN_NOW);
 }
 
+/* guarantees: pool.L15 */
 EXPLORE(L15_a_give_at_the_deadline_of_close_is_ok_or_revoked, 4)
 {
     revoke_beside(give_lease, (cen_pool_options)ONE, cen_in_us(50));
 }
 
+/* guarantees: pool.L15 */
 EXPLORE(L15_of_two_gives_of_a_lease_that_is_revoked_one_is_stale, 4)
 {
     taker a = {.lease = make_with_one_held((cen_pool_options)ONE)}, b = {.lease = a.lease};
@@ -263,6 +281,7 @@ EXPLORE(L15_of_two_gives_of_a_lease_that_is_revoked_one_is_stale, 4)
     end();
 }
 
+/* guarantees: pool.L15 */
 EXPLORE(L15_of_two_who_close_one_is_told_that_it_was_closed, 4)
 {
     cen_lease mine = make_with_one_held((cen_pool_options)ONE);
@@ -291,22 +310,26 @@ static void close_and_free_beside(void (*who)(void *), cen_pool_options options)
     expect_equal(holder.given, CEN_OK);
 }
 
+/* guarantees: pool.L15, pool-bugs.shutdown */
 EXPLORE(L15_a_late_give_does_not_touch_a_pool_that_was_closed_and_freed, 4)
 {
     close_and_free_beside(give_lease, (cen_pool_options)ONE);
 }
 
+/* guarantees: pool.L15, pool-bugs.shutdown */
 EXPLORE(L15_a_late_give_does_not_touch_a_fifo_pool_that_was_closed_and_freed, 4)
 {
     close_and_free_beside(give_lease, (cen_pool_options)ONE_FIFO);
 }
 
+/* guarantees: pool.L15, pool-bugs.shutdown */
 EXPLORE(L15_a_late_discard_does_not_touch_a_pool_that_was_closed_and_freed, 4)
 {
     close_and_free_beside(discard_lease, (cen_pool_options)ONE);
 }
 
 /* The slot was struck from the map, so the give has to list it again first. */
+/* guarantees: pool.L15, pool-bugs.shutdown */
 EXPLORE(L15_a_late_give_of_a_struck_slot_does_not_touch_a_pool_that_was_closed_and_freed, 4)
 {
     ceni_world_set_cpus(1);
@@ -323,11 +346,11 @@ EXPLORE(L15_a_late_give_of_a_struck_slot_does_not_touch_a_pool_that_was_closed_a
 }
 
 /* The pool is gone, and its line is there for the next. */
-static void expect_line_is_back(const ceni_waiters *line)
+static void expect_line_is_back(const ceni_waiters *waiters)
 {
     cen_pool_options options = CEN_POOL_OPTIONS(.max = 1);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
-    expect(pool->line == line);
+    expect(pool->waiters == waiters);
     expect_equal(cen_pool_free(pool), CEN_OK);
 }
 
@@ -335,30 +358,34 @@ static void expect_line_is_back(const ceni_waiters *line)
 static void free_beside(void (*who)(void *), cen_pool_options options)
 {
     taker holder = {.lease = make_with_one_held(options)};
-    const ceni_waiters *line = pool->line;
+    const ceni_waiters *waiters = pool->waiters;
     ceni_thread giver = start("give", who, &holder);
     expect_equal(cen_pool_free(pool), CEN_OK);
     join(giver);
     expect(holder.given == CEN_OK || holder.given == CEN_REVOKED);
     expect_equal(alive, 0); /* and the world sees that no memory is left */
-    expect_line_is_back(line);
+    expect_line_is_back(waiters);
 }
 
+/* guarantees: pool.L15, pool-bugs.shutdown */
 EXPLORE(L15_the_last_give_to_a_freed_pool_gives_the_memory_back, 4)
 {
     free_beside(give_lease, (cen_pool_options)ONE);
 }
 
+/* guarantees: pool.L15, pool-bugs.shutdown */
 EXPLORE(L15_the_last_give_to_a_freed_fifo_pool_gives_the_memory_back, 4)
 {
     free_beside(give_lease, (cen_pool_options)ONE_FIFO);
 }
 
+/* guarantees: pool.L15, pool-bugs.shutdown */
 EXPLORE(L15_the_last_discard_to_a_freed_pool_gives_the_memory_back, 4)
 {
     free_beside(discard_lease, (cen_pool_options)ONE);
 }
 
+/* guarantees: pool.L15, pool-bugs.shutdown */
 EXPLORE(L15_the_later_of_two_gives_to_a_freed_pool_gives_the_memory_back, 4)
 {
     ceni_world_set_cpus(1);
@@ -381,6 +408,7 @@ static void leave_scope(void *into)
     if (self->status == CEN_OK) self->given = cen_pool_leave(&scope);
 }
 
+/* guarantees: pool.L15, pool-bugs.shutdown */
 EXPLORE(L15_a_scope_that_is_left_late_is_closed_once, 4)
 {
     cen_lease mine = make_with_one_held((cen_pool_options)ONE);
@@ -397,16 +425,17 @@ EXPLORE(L15_a_scope_that_is_left_late_is_closed_once, 4)
 
 /* The line of the freed pool is lent to the next one, whose waiter the late
  * giver of the first must neither serve nor disturb. */
+/* guarantees: pool.L15, pool-bugs.shutdown, pool-api.outlives */
 EXPLORE(L15_a_late_give_leaves_the_next_pool_alone, 4)
 {
     taker holder = {.lease = make_with_one_held((cen_pool_options)ONE)};
     ceni_thread giver = start("give", give_lease, &holder);
     expect_equal(cen_pool_close(pool, CEN_NEVER, NULL, NULL), CEN_OK);
-    const ceni_waiters *line = pool->line;
+    const ceni_waiters *waiters = pool->waiters;
     expect_equal(cen_pool_free(pool), CEN_OK);
     cen_pool_options options = CEN_POOL_OPTIONS(.max = 1);
     expect_equal(cen_pool_new(&options, &pool, NULL), CEN_OK);
-    expect(pool->line == line);
+    expect(pool->waiters == waiters);
     asker mine;
     expect_equal(ask(&mine), CEN_OK);
     join(giver);

@@ -23,6 +23,7 @@ static bool is_detached(void)
 }
 
 /* A lease is given and its slot lent again while somebody detaches it. */
+/* guarantees: pool.L13 */
 EXPLORE(L13_a_detach_that_meets_a_give_leaves_the_next_lease_alone, 4)
 {
     make_filled((cen_pool_options){.max = 1});
@@ -39,6 +40,7 @@ EXPLORE(L13_a_detach_that_meets_a_give_leaves_the_next_lease_alone, 4)
     end();
 }
 
+/* guarantees: pool.L13 */
 EXPLORE(L13_two_who_detach_one_lease_both_do, 4)
 {
     make_filled((cen_pool_options){.max = 1});

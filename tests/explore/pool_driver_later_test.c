@@ -105,6 +105,7 @@ static void expect_nothing_counted(void)
 
 /* ---- Done and done ------------------------------------------------------------------------------- */
 
+/* guarantees: later.L8 */
 EXPLORE(L8_of_two_who_say_that_a_call_is_done_one_is_believed, 4)
 {
     begin_opening((cen_pool_options){.max = 1, NO_LIMITS});
@@ -122,6 +123,7 @@ EXPLORE(L8_of_two_who_say_that_a_call_is_done_one_is_believed, 4)
 
 /* ---- Done and too late ------------------------------------------------------------------------------ */
 
+/* guarantees: later.C */
 EXPLORE(C_an_object_that_meets_its_time_limit_is_lent_or_cancelled_and_closed_and_never_both, 3)
 {
     begin_opening((cen_pool_options){.max = 1, OPENS_IN_TIME});
@@ -137,6 +139,7 @@ EXPLORE(C_an_object_that_meets_its_time_limit_is_lent_or_cancelled_and_closed_an
     end_timed();
 }
 
+/* guarantees: later.C */
 EXPLORE(C_a_test_that_meets_its_time_limit_leaves_the_object_idle_or_closed_and_counts_nothing_twice, 2)
 {
     begin_opening((cen_pool_options){.max = 1, TESTS_IN_TIME});
@@ -166,6 +169,7 @@ static void close_now(void *unused)
     expect(status == CEN_OK || status == CEN_TIMEOUT);
 }
 
+/* guarantees: later.L15 */
 EXPLORE(L15_an_object_that_is_opened_while_the_pool_is_closed_is_closed, 3)
 {
     begin_opening((cen_pool_options){.max = 1, NO_LIMITS});
@@ -180,6 +184,7 @@ EXPLORE(L15_an_object_that_is_opened_while_the_pool_is_closed_is_closed, 3)
     end_timed();
 }
 
+/* guarantees: later.L15 */
 EXPLORE(L15_a_pool_that_is_freed_while_a_call_is_done_goes_once_and_after_it, 3)
 {
     begin_opening((cen_pool_options){.max = 1, NO_LIMITS});
@@ -195,6 +200,7 @@ EXPLORE(L15_a_pool_that_is_freed_while_a_call_is_done_goes_once_and_after_it, 3)
     expect_equal(cen_runtime_free(runtime), CEN_OK);
 }
 
+/* guarantees: later.L15 */
 EXPLORE(L15_what_fails_while_the_pool_is_freed_is_believed_once, 2)
 {
     begin_opening((cen_pool_options){.max = 1, NO_LIMITS});
@@ -217,6 +223,7 @@ static void take_for_ever(void *argument)
 }
 
 /* The object is being tested when the taker comes. */
+/* guarantees: later.test-first */
 EXPLORE(L3_who_comes_while_a_test_is_done_gets_the_object, 3)
 {
     begin_opening((cen_pool_options){.max = 1, TRUSTS_FOR_A_TIME});
@@ -264,17 +271,20 @@ static void mark_beside_a_look(cen_order order)
     end_timed();
 }
 
+/* guarantees: later.test-first */
 EXPLORE(L3_an_object_that_is_marked_while_it_is_looked_for_is_tested_and_lent, 3)
 {
     mark_beside_a_look(CEN_ORDER_WARM);
 }
 
+/* guarantees: later.test-first */
 EXPLORE(L3_an_object_of_a_fifo_pool_that_is_marked_while_it_is_looked_for_is_tested_and_lent, 3)
 {
     mark_beside_a_look(CEN_ORDER_FIFO);
 }
 
 /* The same of an object that is being opened. */
+/* guarantees: later.test-first */
 EXPLORE(L3_who_comes_while_an_opening_is_done_gets_the_object, 3)
 {
     begin_opening((cen_pool_options){.max = 1, NO_LIMITS});
@@ -308,11 +318,13 @@ static void mark_beside_an_ask(bool fails)
     end_timed();
 }
 
+/* guarantees: later.async */
 EXPLORE(L3_an_object_that_is_marked_while_it_is_asked_for_is_tested_and_granted, 3)
 {
     mark_beside_an_ask(false);
 }
 
+/* guarantees: later.async */
 EXPLORE(L3_one_who_asks_gets_another_object_when_the_one_that_was_marked_fails, 3)
 {
     mark_beside_an_ask(true);
@@ -324,6 +336,7 @@ static void give_second(void *argument)
 }
 
 /* One is idle and must be tested, another is given meanwhile: whichever is ready first serves, and nothing is lost. */
+/* guarantees: later.async */
 EXPLORE(L3_one_who_asks_is_served_by_a_give_or_by_a_test, 3)
 {
     make_timed(&tested_calls, (cen_pool_options){.max = 2, TRUSTS_FOR_A_TIME});

@@ -31,7 +31,7 @@ EXPLORE(L19_the_counts_of_a_text_agree_while_another_takes_and_gives, 3)
     ceni_thread thread = start("take", take_and_give_twice, NULL);
     cen_pool_explain(pool, text, sizeof text);
     join(thread);
-    unsigned held = count_before(text, " held,"), idle = count_before(text, " idle"),
+    unsigned held = count_before(text, " held,"), idle = count_before(text, " idle,"),
              moving = count_before(text, " changing");
     expect(held <= 1);
     expect_equal(held + idle + moving, 2);

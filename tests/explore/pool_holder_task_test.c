@@ -45,11 +45,13 @@ static void given_while_the_task_ends(cen_holder_end_policy policy)
     end();
 }
 
+/* guarantees: pool.L13-task */
 EXPLORE(L13_of_a_give_and_the_end_of_the_task_one_ends_the_lease, 4)
 {
     given_while_the_task_ends(CEN_HOLDER_END_CLOSE);
 }
 
+/* guarantees: pool.L13-task */
 EXPLORE(L13_of_a_give_and_the_end_of_the_task_one_ends_the_lease_that_is_reused, 4)
 {
     given_while_the_task_ends(CEN_HOLDER_END_REUSE);
@@ -58,6 +60,7 @@ EXPLORE(L13_of_a_give_and_the_end_of_the_task_one_ends_the_lease_that_is_reused,
 /* The task asks and waits. While it ends, another thread gives what it waits for: the lease is nobody's, or ends with the task. */
 static cen_take_op asked;
 
+/* guarantees: pool.L13-task */
 EXPLORE(L13_an_ask_that_is_granted_while_its_task_ends_is_not_lost, 3)
 {
     make_opening((cen_pool_options){.max = 1, .on_holder_end = CEN_HOLDER_END_REUSE});
@@ -84,6 +87,7 @@ static void detach_lease(void *into)
     self->status = cen_pool_detach(&self->lease);
 }
 
+/* guarantees: pool.L13-task */
 EXPLORE(L13_what_is_detached_in_time_survives_the_task, 4)
 {
     taker other = {.lease = begin_task(CEN_HOLDER_END_CLOSE)};
@@ -103,6 +107,7 @@ static void close_now(void *into)
     self->status = cen_pool_close(pool, CEN_NOW, NULL, NULL);
 }
 
+/* guarantees: pool.L13-task */
 EXPLORE(L15_what_is_revoked_while_its_task_ends_is_closed_once, 3)
 {
     begin_task(CEN_HOLDER_END_REUSE);
@@ -122,6 +127,7 @@ static void free_now(void *unused)
     expect_equal(cen_pool_free(pool), CEN_OK);
 }
 
+/* guarantees: pool.L13-task */
 EXPLORE(L15_a_pool_that_is_freed_while_a_task_ends_is_gone_afterwards, 3)
 {
     begin_task(CEN_HOLDER_END_CLOSE);
@@ -132,6 +138,7 @@ EXPLORE(L15_a_pool_that_is_freed_while_a_task_ends_is_gone_afterwards, 3)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: pool.L13-task */
 EXPLORE(L3_the_end_of_a_task_reaches_a_thread_that_waits, 3)
 {
     ceni_world_set_cpus(1);
@@ -148,6 +155,7 @@ EXPLORE(L3_the_end_of_a_task_reaches_a_thread_that_waits, 3)
 /* ---- The question ------------------------------------------------------------------------- */
 
 /* Another gives it meanwhile: the answer may be either, but once it is no it stays no, and afterwards it is no. */
+/* guarantees: pool.holder-count */
 EXPLORE(a_task_whose_lease_another_gives_is_told_the_truth_of_some_moment, 4)
 {
     taker giver = {.lease = begin_task(CEN_HOLDER_END_CLOSE)};
@@ -163,6 +171,7 @@ EXPLORE(a_task_whose_lease_another_gives_is_told_the_truth_of_some_moment, 4)
 }
 
 /* Another gives the one while the task takes and keeps the other: that is never missed. */
+/* guarantees: pool.holder-count */
 EXPLORE(a_task_that_takes_again_while_another_gives_its_first_lease_holds_something, 4)
 {
     make_filled((cen_pool_options){.max = 2, .on_holder_end = CEN_HOLDER_END_REUSE});
@@ -189,6 +198,7 @@ static void free_another(void *other)
 }
 
 /* A pool that goes away while it is looked at is not touched afterwards. */
+/* guarantees: pool.holder-count */
 EXPLORE(a_pool_may_be_freed_while_a_task_asks_what_it_holds, 3)
 {
     cen_pool *other; /* before the one in which something is found: it is looked at */

@@ -49,16 +49,19 @@ static void given_while_its_taker_ends(cen_holder_end_policy policy, cen_order o
     end();
 }
 
+/* guarantees: pool.L13 */
 EXPLORE(L13_of_a_give_and_the_end_of_the_taker_one_ends_the_lease, 4)
 {
     given_while_its_taker_ends(CEN_HOLDER_END_CLOSE, CEN_ORDER_WARM);
 }
 
+/* guarantees: pool.L13 */
 EXPLORE(L13_of_a_give_and_the_end_of_the_taker_one_ends_the_lease_that_is_reused, 3)
 {
     given_while_its_taker_ends(CEN_HOLDER_END_REUSE, CEN_ORDER_WARM);
 }
 
+/* guarantees: pool.L13 */
 EXPLORE(L13_of_a_give_and_the_end_of_the_taker_one_ends_the_lease_of_a_fifo_pool, 3)
 {
     given_while_its_taker_ends(CEN_HOLDER_END_TEST, CEN_ORDER_FIFO);
@@ -81,17 +84,20 @@ static void detached_while_its_taker_ends(cen_holder_end_policy policy)
     end();
 }
 
+/* guarantees: pool.L13 */
 EXPLORE(L13_what_was_detached_in_time_is_not_taken_back, 4)
 {
     detached_while_its_taker_ends(CEN_HOLDER_END_CLOSE);
 }
 
+/* guarantees: pool.L13 */
 EXPLORE(L13_what_was_detached_in_time_is_not_given_to_another, 3)
 {
     detached_while_its_taker_ends(CEN_HOLDER_END_REUSE);
 }
 
 /* Its taker ends while close takes it away: it is closed once, and nobody waits for it. */
+/* guarantees: pool.L15 */
 EXPLORE(L15_what_is_revoked_while_its_taker_ends_is_closed_once, 3)
 {
     make_owned(CEN_HOLDER_END_REUSE, CEN_ORDER_WARM);
@@ -107,6 +113,7 @@ EXPLORE(L15_what_is_revoked_while_its_taker_ends_is_closed_once, 3)
 }
 
 /* The same with free: whoever is last gives the memory back. */
+/* guarantees: pool.L15 */
 EXPLORE(L15_a_pool_that_is_freed_while_a_holder_ends_is_gone_afterwards, 3)
 {
     make_owned(CEN_HOLDER_END_CLOSE, CEN_ORDER_WARM);

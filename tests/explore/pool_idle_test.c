@@ -59,22 +59,26 @@ static void a_give_of_slot_reaches(uint32_t slot, uint32_t count, void (*who)(vo
     expect_all_found(1);
 }
 
+/* guarantees: pool.L3, pool-bugs.join-wakeup */
 EXPLORE(L3_a_slot_that_was_struck_is_found_by_who_joins, 4)
 {
     a_give_of_slot_reaches(1, 3, take_only);
 }
 
+/* guarantees: pool.L3, pool-bugs.join-wakeup */
 EXPLORE(L3_a_slot_that_is_being_struck_is_found_by_who_joins, 4)
 {
     a_give_of_slot_reaches(2, 3, take_only);
 }
 
+/* guarantees: pool.L3, pool-bugs.join-wakeup */
 EXPLORE(L3_a_slot_that_is_being_struck_is_found_for_who_is_pending, 4)
 {
     a_give_of_slot_reaches(2, 3, ask_only);
 }
 
 /* The neighbour is struck, and the bit above both goes for a moment. */
+/* guarantees: pool.L3, pool-bugs.join-wakeup */
 EXPLORE(L3_a_slot_whose_word_of_the_map_becomes_empty_is_found_by_who_joins, 4)
 {
     a_give_of_slot_reaches(2, 4, take_only);
@@ -104,11 +108,13 @@ static void searcher_joiner_giver(void (*joiner)(void *))
     expect_all_found(1);
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_one_who_strikes_a_slot_hides_it_from_no_thread, 3)
 {
     searcher_joiner_giver(take_only);
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_one_who_strikes_a_slot_hides_it_from_nobody_who_is_pending, 3)
 {
     searcher_joiner_giver(ask_only);
@@ -193,6 +199,7 @@ EXPLORE(a_slot_that_is_struck_and_given_again_and_again_is_not_lost, 4)
     expect_all_found(2);
 }
 
+/* guarantees: pool.L3, pool-bugs.join-wakeup */
 EXPLORE(L3_an_object_adopted_into_a_place_that_is_being_struck_is_found_by_who_joins, 4)
 {
     make_held(2);

@@ -204,13 +204,13 @@ EXPLORE(L8_a_lease_is_revoked_or_discarded_and_its_object_ends_once, 2)
 
 static void plan_round_in(int64_t ns)
 {
-    ceni_followup call = {.more = false};
-    ceni_waiters_lock(pool->line);
+    ceni_followup followup = {.more = false};
+    ceni_waiters_lock(pool->waiters);
     int64_t moment = cen_runtime_now(runtime) + ns;
     if (moment < pool->next_round) pool->next_round = moment;
-    ceni_keeper_plan_locked(pool, &call);
-    ceni_waiters_unlock(pool->line);
-    ceni_waiters_follow_up(pool->line, pool->id, pool, &call);
+    ceni_keeper_plan_locked(pool, &followup);
+    ceni_waiters_unlock(pool->waiters);
+    ceni_waiters_follow_up(pool->waiters, pool->id, pool, &followup);
 }
 
 static void plan_late(void *unused)

@@ -25,6 +25,7 @@ static void take_and_give_twice(void *unused)
 }
 
 /* The longest idle is lent, so the thread has one slot and then the other, and never both. */
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_one_object_that_is_held_in_turn_in_two_slots_is_counted_once, 4)
 {
     begin_looking((cen_pool_options){.max = 2, .order = CEN_ORDER_FIFO});
@@ -47,6 +48,7 @@ static void take_before_giving(void *unused)
 }
 
 /* One is always idle or held more: first none, then one, then both, then one again. */
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_what_is_idle_and_what_is_held_were_so_at_one_moment, 4)
 {
     begin_looking((cen_pool_options){.max = 2});
@@ -66,6 +68,7 @@ static void open_and_discard(void *unused)
     expect_equal(cen_pool_discard(&lease), CEN_OK);
 }
 
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_the_equations_hold_while_an_object_is_opened_and_closed, 4)
 {
     ceni_world_set_cpus(1);
@@ -84,6 +87,7 @@ static void fail_to_open(void *unused)
     expect_equal(cen_pool_try_take(pool, &lease, NULL), CEN_DRIVER);
 }
 
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_the_equations_hold_while_an_opening_fails, 4)
 {
     ceni_world_set_cpus(1);
@@ -104,6 +108,7 @@ static void adopt_and_close(void *unused)
     expect_equal(cen_pool_close(pool, CEN_NEVER, NULL, NULL), CEN_OK);
 }
 
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_the_equations_hold_while_an_object_is_adopted_and_closed, 4)
 {
     begin(0);
@@ -124,6 +129,7 @@ static void exchange_the_second(void *unused)
     adopt_thing(2);
 }
 
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_the_equations_hold_while_an_idle_object_is_exchanged, 3)
 {
     begin_looking((cen_pool_options){.max = 2});
@@ -140,6 +146,7 @@ static void take_briefly(void *unused)
     take_and_give(&other);
 }
 
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_whoever_waits_is_counted_once_however_it_ends, 4)
 {
     begin_looking((cen_pool_options){.max = 1});
@@ -170,6 +177,7 @@ static void take_by_two_calls(void *unused)
     give_one(lease);
 }
 
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_no_call_is_named_for_the_lease_of_another, 4)
 {
     begin_looking((cen_pool_options){.max = 1});
@@ -185,6 +193,7 @@ EXPLORE(L19_no_call_is_named_for_the_lease_of_another, 4)
     end();
 }
 
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_no_thread_is_named_for_the_lease_of_another, 3)
 {
     begin_looking((cen_pool_options){.max = 1});
@@ -221,6 +230,7 @@ static bool expect_its_own(void *seen, const cen_object_view *holding)
 }
 
 /* The first lease had the first object, and the second the second. */
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_a_visitor_never_sees_the_object_of_another_lease, 4)
 {
     ceni_world_set_cpus(1);
@@ -240,6 +250,7 @@ static bool count_visit(void *seen, const cen_object_view *holding)
     return true;
 }
 
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_a_visitor_sees_once_what_is_there_all_the_while, 4)
 {
     begin_looking((cen_pool_options){.max = 2});
@@ -286,11 +297,13 @@ static void ages_are_true(bool exact)
     end();
 }
 
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_an_exact_age_is_never_more_than_true_and_never_negative, 4)
 {
     ages_are_true(true);
 }
 
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_an_age_is_never_more_than_true_and_never_negative, 4)
 {
     ages_are_true(false);
@@ -305,6 +318,7 @@ static void list_holders(void *unused)
 }
 
 /* Two list the holders while one lease ends and the next begins. */
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_the_age_of_a_lease_is_not_counted_from_another_one, 4)
 {
     begin_looking((cen_pool_options){.max = 1});

@@ -43,6 +43,7 @@ EXPLORE(L3_one_helper_at_a_time_opens_for_two, 1)
 }
 
 /* Helpers try in vain, and the keeper lets them; one who waits with no deadline is told all the same. */
+/* guarantees: life.L11-breaker */
 EXPLORE(L11_one_who_hopes_for_a_helpers_try_is_told_when_its_time_is_over, 1)
 {
     make_living(&helped_calls, (cen_pool_options){.max = 1, NO_LIMITS});
@@ -123,21 +124,25 @@ static void hope_ends_while_time_passes(uint32_t failing, int64_t wait, cen_dead
     end_timed();
 }
 
+/* guarantees: life.L11-breaker */
 EXPLORE(L11_one_who_hopes_while_the_breaker_is_open_is_served_by_the_try_in_its_time, 2)
 {
     hope_ends_while_time_passes(1, SECOND + 1, CEN_NEVER, (cen_pool_options){.max = 2});
 }
 
+/* guarantees: life.L11-breaker */
 EXPLORE(L11_one_who_hopes_while_the_breaker_is_open_tries_itself_or_is_told, 2)
 {
     hope_ends_while_time_passes(100, 2 * SECOND, CEN_NEVER, (cen_pool_options){.max = 2});
 }
 
+/* guarantees: life.L11-breaker */
 EXPLORE(L11_one_who_hopes_in_a_strict_pool_tries_itself_or_is_told, 2)
 {
     hope_ends_while_time_passes(100, 2 * SECOND, CEN_NEVER, (cen_pool_options){.max_barging_ns = CEN_NONE});
 }
 
+/* guarantees: life.L11-breaker */
 EXPLORE(L11_hope_and_deadline_end_in_the_same_moment, 2)
 {
     hope_ends_while_time_passes(100, 2 * SECOND, cen_in_s(2), (cen_pool_options){.max = 2});

@@ -64,11 +64,13 @@ static void given_by_a_consumer(bool abandons)
     end();
 }
 
+/* guarantees: pool.L13-orphan */
 EXPLORE(L13_a_give_while_its_taker_ends_is_ok_or_revoked_and_never_stale, 4)
 {
     given_by_a_consumer(true);
 }
 
+/* guarantees: pool.L13-orphan */
 EXPLORE(L13_a_give_while_its_taker_ends_is_ok_or_revoked_without_an_abandon, 3)
 {
     given_by_a_consumer(false);
@@ -81,6 +83,7 @@ static void give_copy(void *argument)
     copy->generation = given;
 }
 
+/* guarantees: pool.L13-orphan */
 EXPLORE(L13_of_two_late_gives_of_an_orphan_one_is_stale, 3)
 {
     make_orphaning(true);
@@ -117,11 +120,13 @@ static void revoked_while_its_taker_ends(bool abandons)
     end();
 }
 
+/* guarantees: pool.L13-orphan */
 EXPLORE(L15_what_is_revoked_while_its_taker_ends_becomes_an_orphan, 3)
 {
     revoked_while_its_taker_ends(true);
 }
 
+/* guarantees: pool.L13-orphan */
 EXPLORE(L15_what_is_revoked_while_its_taker_ends_keeps_its_place_without_an_abandon, 2)
 {
     revoked_while_its_taker_ends(false);
@@ -140,11 +145,13 @@ static void freed_while_its_taker_ends(bool abandons)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: pool.L13-orphan */
 EXPLORE(L15_a_pool_that_is_freed_while_a_lease_becomes_an_orphan_is_gone_afterwards, 3)
 {
     freed_while_its_taker_ends(true);
 }
 
+/* guarantees: pool.L13-orphan */
 EXPLORE(L15_a_pool_that_is_freed_while_an_orphan_keeps_its_place_is_gone_afterwards, 3)
 {
     freed_while_its_taker_ends(false);

@@ -30,6 +30,7 @@ static void begin_with(uint32_t max)
     make_living(&tested_calls, (cen_pool_options){.max = max, NO_LIMITS});
 }
 
+/* guarantees: async.outcome */
 EXPLORE(L15_a_close_that_meets_the_last_give_is_told_once, 4)
 {
     begin_with(1);
@@ -42,6 +43,7 @@ EXPLORE(L15_a_close_that_meets_the_last_give_is_told_once, 4)
     end();
 }
 
+/* guarantees: async.outcome */
 EXPLORE(L15_a_close_that_meets_two_gives_is_told_once, 2)
 {
     begin_with(2);
@@ -61,6 +63,7 @@ static void let_time_pass(void *unused)
     expect_equal(cen_runtime_advance(runtime, SECOND), CEN_OK);
 }
 
+/* guarantees: async.outcome */
 EXPLORE(L15_a_close_whose_deadline_meets_the_last_give_is_told_once, 3)
 {
     ceni_store_seq_cst(&told, 0);
@@ -81,6 +84,7 @@ EXPLORE(L15_a_close_whose_deadline_meets_the_last_give_is_told_once, 3)
 }
 
 /* The future may be gone as soon as it is done. */
+/* guarantees: async.outcome */
 EXPLORE(a_give_that_is_reset_meanwhile_is_told_once_and_then_left_alone, 1)
 {
     make_living(&checked_calls, (cen_pool_options){.max = 1, NO_LIMITS});

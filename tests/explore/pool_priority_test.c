@@ -66,26 +66,31 @@ static void a_newcomer_meets(void (*who)(void *), void (*newcomer)(void *), cen_
     end();
 }
 
+/* guarantees: overload.L3-new-first */
 EXPLORE(L3_a_high_thread_that_passes_a_thread_that_polls_meets_a_give, 2)
 {
     a_newcomer_meets(take_and_give, take_high, (cen_pool_options)ONE, POLLING);
 }
 
+/* guarantees: overload.L3-new-first */
 EXPLORE(L3_a_high_thread_that_passes_a_thread_that_does_not_poll_meets_a_give, 3)
 {
     a_newcomer_meets(take_and_give, take_high, (cen_pool_options)ONE, NOT_POLLING);
 }
 
+/* guarantees: overload.L3-new-first */
 EXPLORE(L3_a_high_thread_that_passes_a_thread_of_a_strict_pool_meets_a_give, 2)
 {
     a_newcomer_meets(take_and_give, take_high, (cen_pool_options)ONE_STRICT, POLLING);
 }
 
+/* guarantees: overload.L3-new-first */
 EXPLORE(L3_a_high_pending_waiter_that_passes_a_thread_meets_a_give, 3)
 {
     a_newcomer_meets(take_and_give, ask_high, (cen_pool_options)ONE, NOT_POLLING);
 }
 
+/* guarantees: overload.L3-new-first */
 EXPLORE(L3_a_high_thread_that_passes_a_pending_waiter_meets_a_give, 3)
 {
     a_newcomer_meets(ask_and_give, take_high, (cen_pool_options)ONE, NOT_POLLING);
@@ -93,6 +98,7 @@ EXPLORE(L3_a_high_thread_that_passes_a_pending_waiter_meets_a_give, 3)
 
 /* The one that is passed may be the heir at that moment, and find, when it says that it is ready, that it is not the
  * first; the newcomer is nobody's heir while the pool is paused. */
+/* guarantees: overload.L3-new-first */
 EXPLORE(L3_a_high_thread_that_passes_an_heir_while_the_pool_is_paused_is_served_when_it_goes_on, 2)
 {
     make((cen_pool_options)ONE, NOT_POLLING);
@@ -126,7 +132,7 @@ EXPLORE(L3_one_that_leaves_from_behind_an_heir_makes_nobody_else_the_first, 2)
     ceni_world_advance(1000);
     taker high = {.deadline = CEN_NEVER};
     ceni_thread newcomer = start("high", take_high, &high);
-    expect(ceni_waiters_withdraw(pool->line, &one.waiter));
+    expect(ceni_waiters_withdraw(pool->waiters, &one.waiter));
     give_one(mine);
     expect_equal(await(&two), CEN_OK);
     give_one(lease_of(&two));
@@ -155,11 +161,13 @@ static void a_newcomer_passes_one_that_is_ready(void (*newcomer)(void *), unsign
     end();
 }
 
+/* guarantees: overload.L3-new-first */
 EXPLORE(L3_a_high_thread_that_passes_one_that_is_ready_meets_a_give, 3)
 {
     a_newcomer_passes_one_that_is_ready(take_high, POLLING);
 }
 
+/* guarantees: overload.L3-new-first */
 EXPLORE(L3_a_high_pending_waiter_that_passes_one_that_is_ready_meets_a_give, 2)
 {
     a_newcomer_passes_one_that_is_ready(ask_high, NOT_POLLING);
@@ -183,17 +191,20 @@ static void a_newcomer_gives_up(unsigned cpus)
     end();
 }
 
+/* guarantees: overload.L5-passed */
 EXPLORE(L5_a_high_thread_that_passes_another_and_gives_up_leaves_it_what_was_given, 2)
 {
     a_newcomer_gives_up(POLLING);
 }
 
+/* guarantees: overload.L5-passed */
 EXPLORE(L5_a_high_thread_that_passes_another_and_gives_up_asleep_leaves_it_what_was_given, 3)
 {
     a_newcomer_gives_up(NOT_POLLING);
 }
 
 /* One that was passed has a deadline of its own. */
+/* guarantees: overload.L5-passed */
 EXPLORE(L5_one_that_was_passed_and_gives_up_takes_nothing_from_the_one_that_passed_it, 2)
 {
     make((cen_pool_options)ONE, NOT_POLLING);
@@ -211,6 +222,7 @@ EXPLORE(L5_one_that_was_passed_and_gives_up_takes_nothing_from_the_one_that_pass
 }
 
 /* Order: with both in line before anything is given, the higher one has it first. */
+/* guarantees: overload.priority-order */
 EXPLORE(L4_with_both_in_line_the_high_one_is_served_first, 3)
 {
     make((cen_pool_options)ONE_STRICT, NOT_POLLING);
@@ -238,9 +250,9 @@ static void shedding_meets_one_that_looks(unsigned cpus)
     make((cen_pool_options){.max = 1, .shed_target_ns = 1, .shed_interval_ns = 1}, cpus);
     cen_lease mine = take_one();
     taker one = {.deadline = CEN_NEVER};
-    ceni_waiters_lock(pool->line);
-    pool->line->classes[1].shed = (ceni_shed){.above = true, .since = -1000}; /* of the normal ones, for long */
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_lock(pool->waiters);
+    pool->waiters->classes[1].shed = (ceni_shed){.above = true, .since = -1000}; /* of the normal ones, for long */
+    ceni_waiters_unlock(pool->waiters);
     ceni_thread looker = start("one", take_and_give, &one);
     asker other;
     expect_equal(ask(&other), CEN_OK);
@@ -256,11 +268,13 @@ static void shedding_meets_one_that_looks(unsigned cpus)
     end();
 }
 
+/* guarantees: overload.shed-result */
 EXPLORE(one_that_is_shed_while_it_looks_for_itself_has_nothing, 3)
 {
     shedding_meets_one_that_looks(POLLING);
 }
 
+/* guarantees: overload.shed-result */
 EXPLORE(one_that_is_shed_while_it_is_about_to_sleep_has_nothing, 3)
 {
     shedding_meets_one_that_looks(NOT_POLLING);

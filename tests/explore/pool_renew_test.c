@@ -71,6 +71,7 @@ static void end_anew(uint32_t idle)
     expect_equal(cen_pool_free(pool), CEN_OK);
 }
 
+/* guarantees: pool.L14 */
 EXPLORE(L14_two_threads_of_a_child_that_both_come_first_make_the_pool_anew_once, 3)
 {
     fork_with_two();
@@ -83,6 +84,7 @@ EXPLORE(L14_two_threads_of_a_child_that_both_come_first_make_the_pool_anew_once,
     end_anew(opens - 2);
 }
 
+/* guarantees: pool.L14 */
 EXPLORE(L14_an_old_lease_that_is_given_while_the_pool_is_made_anew_answers_forked, 3)
 {
     cen_lease held = fork_with_two();
@@ -97,6 +99,7 @@ EXPLORE(L14_an_old_lease_that_is_given_while_the_pool_is_made_anew_answers_forke
 }
 
 /* The first that renews the pool has no memory. The other one finds that out, although it sleeps. */
+/* guarantees: park.owned */
 EXPLORE(L14_one_who_waits_for_a_renewal_that_fails_renews_the_pool_itself, 2)
 {
     fork_with_two();

@@ -41,27 +41,32 @@ static void growing_serves(void (*who)(void *), cen_pool_options options, unsign
     end();
 }
 
+/* guarantees: pool.L16, pool-bugs.capacity-wakeup */
 EXPLORE(L16_a_larger_max_serves_a_thread_that_polls, 4)
 {
     growing_serves(take_only, (cen_pool_options){.max = 0}, 3);
 }
 
+/* guarantees: pool.L16, pool-bugs.capacity-wakeup */
 EXPLORE(L16_a_larger_max_serves_a_thread_that_does_not_poll, 4)
 {
     growing_serves(take_only, (cen_pool_options){.max = 0}, 1);
 }
 
+/* guarantees: pool.L16, pool-bugs.capacity-wakeup */
 EXPLORE(L16_a_larger_max_serves_a_thread_of_a_strict_pool, 4)
 {
     growing_serves(take_only, (cen_pool_options){.max_barging_ns = CEN_NONE}, 1);
 }
 
+/* guarantees: pool.L16, pool-bugs.capacity-wakeup */
 EXPLORE(L16_a_larger_max_serves_who_is_pending, 4)
 {
     growing_serves(ask_only, (cen_pool_options){.max = 0}, 1);
 }
 
 /* The slot that serves it is in memory that was not there when it began to wait. */
+/* guarantees: pool.L16 */
 EXPLORE(L16_a_max_that_needs_a_new_chunk_serves_a_thread, 4)
 {
     ceni_world_set_cpus(1);
@@ -80,6 +85,7 @@ EXPLORE(L16_a_max_that_needs_a_new_chunk_serves_a_thread, 4)
 }
 
 /* Two grow at once: the chunk of one of them is given back. */
+/* guarantees: pool.L16 */
 EXPLORE(L16_of_two_who_grow_the_last_decides_and_nothing_is_lost, 4)
 {
     begin(0);
@@ -118,16 +124,19 @@ static void shrinking_beside_a_take(void (*who)(void *), cen_pool_options option
     end();
 }
 
+/* guarantees: pool.L16 */
 EXPLORE(L16_a_smaller_max_is_reached_although_one_is_lent_and_given_meanwhile, 4)
 {
     shrinking_beside_a_take(take_and_give, (cen_pool_options){.max = 0});
 }
 
+/* guarantees: pool.L16 */
 EXPLORE(L16_a_smaller_max_of_a_fifo_pool_is_reached_although_one_is_lent_and_given_meanwhile, 4)
 {
     shrinking_beside_a_take(take_and_give, (cen_pool_options){.order = CEN_ORDER_FIFO});
 }
 
+/* guarantees: pool.L16 */
 EXPLORE(L16_a_smaller_max_is_reached_although_one_is_lent_twice_meanwhile, 4)
 {
     shrinking_beside_a_take(take_and_give_twice, (cen_pool_options){.max = 0});
@@ -167,12 +176,14 @@ static void shrinking_beside_two_ends(void (*ends)(void *), uint32_t fewest)
     end();
 }
 
+/* guarantees: pool.L16 */
 EXPLORE(L16_of_two_objects_that_come_back_to_a_smaller_pool_one_is_left, 4)
 {
     shrinking_beside_two_ends(give_lease, 1);
 }
 
 /* A discarded object counts until it is closed, so the other may be closed on its account. */
+/* guarantees: pool.L16 */
 EXPLORE(L16_a_discard_and_a_give_to_a_smaller_pool_leave_no_more_than_one, 4)
 {
     shrinking_beside_two_ends(discard_lease, 0);
@@ -197,22 +208,26 @@ static void the_last_one_serves(void (*who)(void *), cen_pool_options options)
     end();
 }
 
+/* guarantees: pool.L3, pool-bugs.capacity-wakeup */
 EXPLORE(L3_what_a_smaller_max_leaves_reaches_a_thread, 3)
 {
     the_last_one_serves(take_only, (cen_pool_options){.max = 0});
 }
 
+/* guarantees: pool.L3, pool-bugs.capacity-wakeup */
 EXPLORE(L3_what_a_smaller_max_leaves_reaches_a_thread_of_a_strict_pool, 4)
 {
     the_last_one_serves(take_only, (cen_pool_options){.max_barging_ns = CEN_NONE});
 }
 
+/* guarantees: pool.L3, pool-bugs.capacity-wakeup */
 EXPLORE(L3_what_a_smaller_max_leaves_reaches_who_is_pending, 4)
 {
     the_last_one_serves(ask_only, (cen_pool_options){.max = 0});
 }
 
 /* The same while max is being lowered. */
+/* guarantees: pool.L3 */
 EXPLORE(L3_lowering_max_beside_two_gives_leaves_nobody_pending, 4)
 {
     ceni_world_set_cpus(1);
@@ -230,6 +245,7 @@ EXPLORE(L3_lowering_max_beside_two_gives_leaves_nobody_pending, 4)
     end();
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_lowering_max_beside_a_give_leaves_no_thread_asleep, 3)
 {
     ceni_world_set_cpus(1);
@@ -256,6 +272,7 @@ static void shrink_and_grow(void *unused)
     resize(2);
 }
 
+/* guarantees: pool.L16 */
 EXPLORE(L16_lowering_and_raising_max_beside_two_gives_loses_no_place, 4)
 {
     ceni_world_set_cpus(1);
@@ -277,6 +294,7 @@ static void close_it(void *into)
     *(cen_status *)into = cen_pool_close(pool, CEN_NEVER, NULL, NULL);
 }
 
+/* guarantees: pool.L16 */
 EXPLORE(L16_resize_and_close_at_once_leave_a_closed_pool, 4)
 {
     make_filled((cen_pool_options){.max = 2});
@@ -300,6 +318,7 @@ static void resize_to_one_and_two(void *unused)
 }
 
 /* The slot is given back and made again while its former holder gives once more. */
+/* guarantees: pool.L16-shrink */
 EXPLORE(L8_a_late_give_while_a_slot_is_given_back_and_lent_again_is_stale, 2)
 {
     ceni_world_set_cpus(1);
@@ -321,6 +340,7 @@ EXPLORE(L8_a_late_give_while_a_slot_is_given_back_and_lent_again_is_stale, 2)
 }
 
 /* A thread that has it as a hint, and searches past it, finds what is there and nothing else. */
+/* guarantees: pool.L16 */
 EXPLORE(L2_a_take_while_a_slot_is_given_back_and_made_again_gets_one_of_two, 2)
 {
     ceni_world_set_cpus(1);

@@ -28,7 +28,7 @@ static void the_next_in_line_gives_up(void (*behind)(void *), cen_pool_options o
     ceni_world_settle(); /* it stands in line */
     ceni_thread two = start("patient", behind, &patient);
     ceni_world_settle();
-    expect(ceni_waiters_withdraw(pool->line, &before.waiter));
+    expect(ceni_waiters_withdraw(pool->waiters, &before.waiter));
     give_one(mine);
     cen_lease again;
     if (cen_pool_try_take(pool, &again, NULL) == CEN_OK) give_one(again);
@@ -40,11 +40,13 @@ static void the_next_in_line_gives_up(void (*behind)(void *), cen_pool_options o
     end();
 }
 
+/* guarantees: pool.L5, pool-bugs.expired-waiter */
 EXPLORE(L5_the_next_in_line_that_gives_up_while_it_is_overtaken_passes_its_role_on_to_a_thread, 3)
 {
     the_next_in_line_gives_up(take_and_give, (cen_pool_options){.max = 1});
 }
 
+/* guarantees: pool.L5, pool-bugs.expired-waiter */
 EXPLORE(L5_the_next_in_line_that_gives_up_while_it_is_overtaken_passes_its_role_on_to_who_is_pending, 3)
 {
     the_next_in_line_gives_up(ask_and_give, (cen_pool_options){.max = 1});

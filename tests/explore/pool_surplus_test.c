@@ -49,11 +49,13 @@ static void lower_max_while_somebody_waits(int64_t max_barging_ns)
     end();
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_one_who_waits_is_served_before_what_is_too_many_has_been_closed, 2)
 {
     lower_max_while_somebody_waits(0);
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_one_who_waits_for_a_strict_pool_is_served_before_what_is_too_many_has_been_closed, 2)
 {
     lower_max_while_somebody_waits(CEN_NONE);

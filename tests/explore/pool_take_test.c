@@ -41,26 +41,31 @@ static void two_takers(cen_pool_options options, unsigned cpus)
     end();
 }
 
+/* guarantees: pool.L1 */
 EXPLORE(L1_two_takers_share_one_place_and_poll, 4)
 {
     two_takers((cen_pool_options)LAZY_ONE, 2);
 }
 
+/* guarantees: pool.L1 */
 EXPLORE(L1_two_takers_share_one_place_and_do_not_poll, 4)
 {
     two_takers((cen_pool_options)LAZY_ONE, 1);
 }
 
+/* guarantees: pool.L1 */
 EXPLORE(L1_two_takers_share_one_place_of_a_strict_pool, 4)
 {
     two_takers((cen_pool_options)LAZY_ONE_STRICT, 2);
 }
 
+/* guarantees: pool.L1 */
 EXPLORE(L1_two_takers_share_one_place_of_a_fifo_pool, 4)
 {
     two_takers((cen_pool_options)LAZY_ONE_FIFO, 1);
 }
 
+/* guarantees: pool.L2, pool-bugs.limit */
 EXPLORE(L2_two_takers_of_a_pool_of_two_open_two, 4)
 {
     ceni_world_set_cpus(1);
@@ -78,6 +83,7 @@ EXPLORE(L2_two_takers_of_a_pool_of_two_open_two, 4)
 }
 
 /* There are two places, and one of them may be used. */
+/* guarantees: pool.L2 */
 EXPLORE(L2_two_takers_of_a_pool_that_was_made_smaller_open_one, 4)
 {
     ceni_world_set_cpus(1);
@@ -95,6 +101,7 @@ EXPLORE(L2_two_takers_of_a_pool_that_was_made_smaller_open_one, 4)
 }
 
 /* Main's takes go the quick way, to the slot it had last. */
+/* guarantees: pool.L1 */
 EXPLORE(L1_the_slot_a_thread_had_last_is_its_own_only_if_it_is_idle, 4)
 {
     ceni_world_set_cpus(1);
@@ -111,6 +118,7 @@ EXPLORE(L1_the_slot_a_thread_had_last_is_its_own_only_if_it_is_idle, 4)
     end();
 }
 
+/* guarantees: pool.L2 */
 EXPLORE(L2_a_taker_and_a_pending_waiter_share_one_place, 4)
 {
     ceni_world_set_cpus(1);
@@ -144,21 +152,25 @@ static void first_opening_fails(void (*one)(void *), void (*two)(void *), cen_po
     end();
 }
 
+/* guarantees: pool.L3, pool-bugs.capacity-wakeup */
 EXPLORE(L3_a_place_whose_opening_failed_goes_to_the_thread_that_waits, 4)
 {
     first_opening_fails(take_only, take_only, (cen_pool_options)LAZY_ONE);
 }
 
+/* guarantees: pool.L3, pool-bugs.capacity-wakeup */
 EXPLORE(L3_a_place_of_a_strict_pool_whose_opening_failed_goes_to_the_thread_that_waits, 4)
 {
     first_opening_fails(take_only, take_only, (cen_pool_options)LAZY_ONE_STRICT);
 }
 
+/* guarantees: pool.L3, pool-bugs.capacity-wakeup */
 EXPLORE(L3_a_place_whose_opening_failed_goes_to_who_is_pending, 4)
 {
     first_opening_fails(ask_only, take_only, (cen_pool_options)LAZY_ONE);
 }
 
+/* guarantees: pool.L3, pool-bugs.capacity-wakeup */
 EXPLORE(L3_a_place_whose_opening_failed_for_one_pending_goes_to_the_next, 4)
 {
     first_opening_fails(ask_only, ask_only, (cen_pool_options)LAZY_ONE);
@@ -183,6 +195,7 @@ static void give_what_it_got(const asker *self)
 
 /* Two are pending, one object is discarded and its successor cannot be opened,
  * and the other object comes back in the same moment: each of the two is told something. */
+/* guarantees: pool.L3 */
 EXPLORE(L3_two_pending_waiters_are_both_told_when_an_opening_fails_and_an_object_comes_back, 3)
 {
     taker discarder;
@@ -203,6 +216,7 @@ EXPLORE(L3_two_pending_waiters_are_both_told_when_an_opening_fails_and_an_object
 
 /* The same with a thread behind the pending waiter: what the thread is granted
  * is not reported to the other. */
+/* guarantees: pool.L3 */
 EXPLORE(L3_a_pending_waiter_hears_of_its_failed_opening_when_a_thread_gets_what_comes_back, 3)
 {
     taker discarder;
@@ -242,21 +256,25 @@ static void a_discard_lets_another_open(void (*who)(void *), cen_pool_options op
     end();
 }
 
+/* guarantees: pool.L3, pool-bugs.capacity-wakeup */
 EXPLORE(L3_a_discard_lets_a_thread_that_polls_open_another, 4)
 {
     a_discard_lets_another_open(take_only, (cen_pool_options)LAZY_ONE, 2);
 }
 
+/* guarantees: pool.L3, pool-bugs.capacity-wakeup */
 EXPLORE(L3_a_discard_lets_a_thread_that_does_not_poll_open_another, 4)
 {
     a_discard_lets_another_open(take_only, (cen_pool_options)LAZY_ONE, 1);
 }
 
+/* guarantees: pool.L3, pool-bugs.capacity-wakeup */
 EXPLORE(L3_a_discard_lets_a_thread_of_a_strict_pool_open_another, 4)
 {
     a_discard_lets_another_open(take_only, (cen_pool_options)LAZY_ONE_STRICT, 2);
 }
 
+/* guarantees: pool.L3, pool-bugs.capacity-wakeup */
 EXPLORE(L3_a_discard_opens_another_for_who_is_pending, 4)
 {
     a_discard_lets_another_open(ask_only, (cen_pool_options)LAZY_ONE, 1);
@@ -264,6 +282,7 @@ EXPLORE(L3_a_discard_opens_another_for_who_is_pending, 4)
 
 /* A thread that waits for an object and one that may be opened meanwhile: it
  * has one in the end, and the other place or object is there for the next. */
+/* guarantees: pool.L1 */
 EXPLORE(L1_one_who_claims_a_place_and_is_granted_an_object_gives_the_place_back, 4)
 {
     ceni_world_set_cpus(1);
@@ -300,21 +319,25 @@ static void an_adopted_object_reaches(void (*who)(void *), cen_pool_options opti
     end();
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_an_adopted_object_reaches_a_thread, 4)
 {
     an_adopted_object_reaches(take_and_give, (cen_pool_options)LAZY_ONE);
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_an_adopted_object_reaches_a_thread_of_a_strict_pool, 4)
 {
     an_adopted_object_reaches(take_and_give, (cen_pool_options)LAZY_ONE_STRICT);
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_an_adopted_object_reaches_a_thread_of_a_fifo_pool, 4)
 {
     an_adopted_object_reaches(take_and_give, (cen_pool_options)LAZY_ONE_FIFO);
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_an_adopted_object_reaches_who_is_pending, 4)
 {
     an_adopted_object_reaches(ask_and_give, (cen_pool_options)LAZY_ONE);
@@ -325,6 +348,7 @@ static void adopt_one(void *into)
     *(cen_status *)into = cen_pool_adopt(pool, &things[4], NULL);
 }
 
+/* guarantees: pool.L2, pool-bugs.limit */
 EXPLORE(L2_of_two_who_adopt_into_one_place_one_succeeds, 4)
 {
     begin(0);
@@ -357,16 +381,19 @@ static void a_second_give_is_stale(cen_pool_options options, unsigned cpus)
     end();
 }
 
+/* guarantees: pool.L8, pool-bugs.double-give */
 EXPLORE(L8_a_second_give_is_stale_even_if_the_slot_was_lent_again, 4)
 {
     a_second_give_is_stale((cen_pool_options)LAZY_ONE, 1);
 }
 
+/* guarantees: pool.L8, pool-bugs.double-give */
 EXPLORE(L8_a_second_give_is_stale_in_a_fifo_pool, 4)
 {
     a_second_give_is_stale((cen_pool_options)LAZY_ONE_FIFO, 1);
 }
 
+/* guarantees: pool.L8, pool-bugs.double-give */
 EXPLORE(L8_a_second_give_is_stale_in_a_strict_pool, 4)
 {
     a_second_give_is_stale((cen_pool_options)LAZY_ONE_STRICT, 2);
@@ -390,27 +417,32 @@ static void ended_by_two(void (*one)(void *), void (*two)(void *), cen_pool_opti
     end();
 }
 
+/* guarantees: pool.L8, pool-bugs.double-give */
 EXPLORE(L8_of_two_gives_of_one_lease_one_is_ok, 4)
 {
     ended_by_two(give_lease, give_lease, (cen_pool_options)LAZY_ONE, 1);
 }
 
+/* guarantees: pool.L8, pool-bugs.double-give */
 EXPLORE(L8_of_two_gives_of_one_lease_of_a_fifo_pool_one_is_ok, 4)
 {
     ended_by_two(give_lease, give_lease, (cen_pool_options)LAZY_ONE_FIFO, 1);
 }
 
+/* guarantees: pool.L8, pool-bugs.double-give */
 EXPLORE(L8_of_two_discards_of_one_lease_one_is_ok, 4)
 {
     ended_by_two(discard_lease, discard_lease, (cen_pool_options)LAZY_ONE, 0);
 }
 
+/* guarantees: pool.L8, pool-bugs.double-give */
 EXPLORE(L8_of_a_give_and_a_discard_of_one_lease_one_is_ok, 4)
 {
     ended_by_two(give_lease, discard_lease, (cen_pool_options)LAZY_ONE, 2);
 }
 
 /* A copy of an ended lease is given while its slot is lent, given and lent again. */
+/* guarantees: pool.L8, pool-bugs.double-give */
 EXPLORE(L8_a_stale_lease_never_ends_the_lease_of_another, 4)
 {
     ceni_world_set_cpus(1);

@@ -52,16 +52,19 @@ static void give_reaches(void (*who)(void *))
     end();
 }
 
+/* guarantees: pool-api.timed-lease */
 EXPLORE(L3_a_give_whose_time_is_taken_reaches_a_thread_that_waits, 3)
 {
     give_reaches(take_and_give);
 }
 
+/* guarantees: pool-api.timed-lease */
 EXPLORE(L3_a_give_whose_time_is_taken_reaches_who_is_pending, 3)
 {
     give_reaches(ask_and_give);
 }
 
+/* guarantees: pool-api.timed-lease */
 EXPLORE(L12_a_reload_that_meets_a_give_whose_time_is_taken_closes_the_object, 3)
 {
     taker holder = {.lease = make_sampled()};
@@ -76,6 +79,7 @@ EXPLORE(L12_a_reload_that_meets_a_give_whose_time_is_taken_closes_the_object, 3)
 }
 
 /* Its memory is given back by whoever is last, and touched by nobody afterwards. */
+/* guarantees: pool-api.timed-lease */
 EXPLORE(L15_a_pool_that_is_freed_lives_until_a_give_whose_time_is_taken_is_done, 2)
 {
     taker holder = {.lease = make_sampled()};
@@ -95,6 +99,7 @@ static cen_lease make_exact(void)
     return take_one();
 }
 
+/* guarantees: pool-api.use-times */
 EXPLORE(a_lease_that_is_given_while_it_is_revoked_is_counted_once, 3)
 {
     taker holder = {.lease = make_exact()};
@@ -107,6 +112,7 @@ EXPLORE(a_lease_that_is_given_while_it_is_revoked_is_counted_once, 3)
     end();
 }
 
+/* guarantees: pool-api.use-times */
 EXPLORE(of_two_who_end_one_lease_one_does_and_it_is_counted_once, 3)
 {
     taker holder = {.lease = make_exact()}, other = holder;
@@ -120,6 +126,7 @@ EXPLORE(of_two_who_end_one_lease_one_does_and_it_is_counted_once, 3)
 }
 
 /* The one that was handed over, and the one that its taker found at the same moment and gave back: nobody had that. */
+/* guarantees: pool-api.use-times */
 EXPLORE(what_is_found_and_given_back_because_another_was_granted_counts_as_no_use, 2)
 {
     ceni_world_set_cpus(1);

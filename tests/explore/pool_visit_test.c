@@ -46,6 +46,7 @@ static void take_and_give_one(void *unused)
     give_one(take_one());
 }
 
+/* guarantees: pool-api.visit */
 EXPLORE(an_object_that_is_lent_and_reset_meanwhile_is_visited_once, 3)
 {
     static const cen_driver_calls calls = {
@@ -70,6 +71,7 @@ static void replace_the_first(void *unused)
 }
 
 /* With words of two bits the neighbours of one that stays change its word, and empty the next word and those above. */
+/* guarantees: pool-api.visit */
 EXPLORE(an_object_that_stays_is_visited_once_while_its_neighbours_go_and_come, 3)
 {
     make(3, &thing_calls);
@@ -93,6 +95,7 @@ static bool expect_no_closed_one_in_opening(void *unused, const cen_object_view 
     return true;
 }
 
+/* guarantees: pool-api.visit */
 EXPLORE(a_slot_that_is_filled_again_does_not_show_the_object_before, 3)
 {
     make(1, &thing_calls);
@@ -115,6 +118,7 @@ static void take_and_end(void *into)
 }
 
 /* A thread ends without giving, and its object leaves the slot for a record during the visit. */
+/* guarantees: pool-api.visit */
 EXPLORE(an_object_that_becomes_an_orphan_is_visited, 3)
 {
     static const cen_driver_calls calls = {.size = sizeof calls,

@@ -46,31 +46,37 @@ static void a_give_reaches(void (*who)(void *), cen_pool_options options, unsign
     end();
 }
 
+/* guarantees: pool.L3, pool-bugs.join-wakeup */
 EXPLORE(L3_a_give_reaches_a_thread_that_polls, 4)
 {
     a_give_reaches(take_and_give, (cen_pool_options)ONE, POLLING);
 }
 
+/* guarantees: pool.L3, pool-bugs.join-wakeup */
 EXPLORE(L3_a_give_reaches_a_thread_that_does_not_poll, 4)
 {
     a_give_reaches(take_and_give, (cen_pool_options)ONE, NOT_POLLING);
 }
 
+/* guarantees: pool.L3, pool-bugs.join-wakeup */
 EXPLORE(L3_a_give_reaches_a_thread_of_a_strict_pool, 4)
 {
     a_give_reaches(take_and_give, (cen_pool_options)ONE_STRICT, POLLING);
 }
 
+/* guarantees: pool.L3, pool-bugs.join-wakeup */
 EXPLORE(L3_a_give_reaches_a_thread_of_a_fifo_pool, 4)
 {
     a_give_reaches(take_and_give, (cen_pool_options)ONE_FIFO, NOT_POLLING);
 }
 
+/* guarantees: pool.L3, pool-bugs.join-wakeup */
 EXPLORE(L3_a_give_reaches_a_pending_waiter, 4)
 {
     a_give_reaches(ask_and_give, (cen_pool_options)ONE, POLLING);
 }
 
+/* guarantees: pool.L3, pool-bugs.join-wakeup */
 EXPLORE(L3_a_give_reaches_a_pending_waiter_of_a_strict_pool, 4)
 {
     a_give_reaches(ask_and_give, (cen_pool_options)ONE_STRICT, POLLING);
@@ -91,26 +97,31 @@ static void one_object_serves_two(void (*one)(void *), void (*two)(void *), cen_
     end();
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_one_object_serves_two_threads_that_poll, 3)
 {
     one_object_serves_two(take_and_give, take_and_give, (cen_pool_options)ONE, POLLING);
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_one_object_serves_two_threads_that_do_not_poll, 3)
 {
     one_object_serves_two(take_and_give, take_and_give, (cen_pool_options)ONE, NOT_POLLING);
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_one_object_serves_two_threads_of_a_strict_pool, 3)
 {
     one_object_serves_two(take_and_give, take_and_give, (cen_pool_options)ONE_STRICT, POLLING);
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_one_object_serves_a_thread_and_a_pending_waiter, 3)
 {
     one_object_serves_two(take_and_give, ask_and_give, (cen_pool_options)ONE, NOT_POLLING);
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_one_object_serves_two_pending_waiters, 3)
 {
     one_object_serves_two(ask_and_give, ask_and_give, (cen_pool_options)ONE, NOT_POLLING);
@@ -156,7 +167,7 @@ typedef struct canceller {
 static void withdraw(void *into)
 {
     canceller *self = into;
-    self->cancelled = ceni_waiters_withdraw(pool->line, &self->one.waiter);
+    self->cancelled = ceni_waiters_withdraw(pool->waiters, &self->one.waiter);
 }
 
 EXPLORE(L3_two_gives_beside_a_cancel_reach_a_thread_and_who_is_pending, 1)
@@ -218,7 +229,7 @@ static void neighbours_pass_while_one_is_cancelled(int which, bool beside_a_thre
     if (beside_a_thread) join(waiter);
     expect_equal(a.status, CEN_OK);
     expect_rest(2);
-    for (int i = 0; i < CENI_HOMES; i++) expect(ceni_list_empty(&pool->line->homes[i]));
+    for (int i = 0; i < CENI_HOMES; i++) expect(ceni_list_empty(&pool->waiters->homes[i]));
     end();
 }
 
@@ -254,16 +265,19 @@ static void two_gives_leave_two(cen_pool_options options, unsigned cpus)
     end();
 }
 
+/* guarantees: pool.L1 */
 EXPLORE(L1_one_who_finds_an_object_and_is_granted_another_gives_one_back, 4)
 {
     two_gives_leave_two((cen_pool_options)ONE, NOT_POLLING);
 }
 
+/* guarantees: pool.L1 */
 EXPLORE(L1_one_who_polls_and_is_granted_another_gives_one_back, 4)
 {
     two_gives_leave_two((cen_pool_options)ONE, 3);
 }
 
+/* guarantees: pool.L1 */
 EXPLORE(L1_two_gives_to_one_thread_of_a_strict_pool_leave_two_objects, 4)
 {
     two_gives_leave_two((cen_pool_options)ONE_STRICT, POLLING);
@@ -286,11 +300,13 @@ static void overtaking_ends(void (*who)(void *), unsigned cpus)
     end();
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_a_thread_whose_bound_has_passed_is_handed_the_object, 4)
 {
     overtaking_ends(take_and_give, NOT_POLLING);
 }
 
+/* guarantees: pool.L3 */
 EXPLORE(L3_a_thread_whose_bound_has_passed_while_it_polled_is_handed_the_object, 4)
 {
     overtaking_ends(take_and_give, POLLING);
@@ -299,6 +315,7 @@ EXPLORE(L3_a_thread_whose_bound_has_passed_while_it_polled_is_handed_the_object,
 /* One object comes back and is left to the first in line, who is about to look;
  * then the bound passes, and the first is handed the next that comes back. What
  * was left to it is the second's now. */
+/* guarantees: pool.L3 */
 EXPLORE(L3_two_whose_bound_has_passed_are_both_served, 3)
 {
     make((cen_pool_options){.max = 2, .max_barging_ns = 1000}, NOT_POLLING);
@@ -319,6 +336,7 @@ EXPLORE(L3_two_whose_bound_has_passed_are_both_served, 3)
 }
 
 /* A place becomes free after the bound has passed. */
+/* guarantees: pool.L3 */
 EXPLORE(L3_a_thread_whose_bound_has_passed_is_handed_a_place, 4)
 {
     ceni_world_set_cpus(NOT_POLLING);
@@ -382,36 +400,43 @@ static void turns_are_kept(bool pending_first, bool pending_second, cen_pool_opt
     end();
 }
 
+/* guarantees: pool.L4 */
 EXPLORE(L4_two_threads_are_served_in_their_order, 3)
 {
     turns_are_kept(false, false, (cen_pool_options)ONE, false);
 }
 
+/* guarantees: pool.L4 */
 EXPLORE(L4_a_pending_waiter_and_a_thread_are_served_in_their_order, 3)
 {
     turns_are_kept(true, false, (cen_pool_options)ONE, false);
 }
 
+/* guarantees: pool.L4 */
 EXPLORE(L4_a_thread_and_a_pending_waiter_are_served_in_their_order, 3)
 {
     turns_are_kept(false, true, (cen_pool_options)ONE, false);
 }
 
+/* guarantees: pool.L4 */
 EXPLORE(L4_nobody_overtakes_two_threads_of_a_strict_pool, 3)
 {
     turns_are_kept(false, false, (cen_pool_options)ONE_STRICT, true);
 }
 
+/* guarantees: pool.L4 */
 EXPLORE(L4_nobody_overtakes_a_pending_waiter_and_a_thread_of_a_strict_pool, 3)
 {
     turns_are_kept(true, false, (cen_pool_options)ONE_STRICT, true);
 }
 
+/* guarantees: pool.L4 */
 EXPLORE(L4_nobody_overtakes_a_thread_and_a_pending_waiter_of_a_strict_pool, 3)
 {
     turns_are_kept(false, true, (cen_pool_options)ONE_STRICT, true);
 }
 
+/* guarantees: pool.L4 */
 EXPLORE(L4_two_threads_of_a_fifo_pool_are_served_in_their_order, 3)
 {
     turns_are_kept(false, false, (cen_pool_options)ONE_FIFO, false);
@@ -436,21 +461,25 @@ static void a_grant_or_a_timeout(cen_pool_options options, unsigned cpus)
     end();
 }
 
+/* guarantees: pool.L7, pool-bugs.handoff-race */
 EXPLORE(L7_a_thread_that_polls_has_the_object_or_a_timeout, 4)
 {
     a_grant_or_a_timeout((cen_pool_options)ONE, POLLING);
 }
 
+/* guarantees: pool.L7, pool-bugs.handoff-race */
 EXPLORE(L7_a_thread_that_does_not_poll_has_the_object_or_a_timeout, 4)
 {
     a_grant_or_a_timeout((cen_pool_options)ONE, NOT_POLLING);
 }
 
+/* guarantees: pool.L7, pool-bugs.handoff-race */
 EXPLORE(L7_a_thread_of_a_strict_pool_has_the_object_or_a_timeout, 4)
 {
     a_grant_or_a_timeout((cen_pool_options)ONE_STRICT, POLLING);
 }
 
+/* guarantees: pool.L7, pool-bugs.handoff-race */
 EXPLORE(L7_a_thread_of_a_fifo_pool_has_the_object_or_a_timeout, 4)
 {
     a_grant_or_a_timeout((cen_pool_options)ONE_FIFO, NOT_POLLING);
@@ -476,11 +505,13 @@ static void a_grant_that_came_first_wins(cen_pool_options options)
     end();
 }
 
+/* guarantees: pool.L7 */
 EXPLORE(L7_a_grant_that_came_first_wins, 4)
 {
     a_grant_that_came_first_wins((cen_pool_options)ONE);
 }
 
+/* guarantees: pool.L7 */
 EXPLORE(L7_a_grant_that_came_first_wins_in_a_strict_pool, 4)
 {
     a_grant_that_came_first_wins((cen_pool_options)ONE_STRICT);
@@ -504,21 +535,25 @@ static void an_expired_first_passes_on(void (*behind)(void *), cen_pool_options 
     end();
 }
 
+/* guarantees: pool.L5, pool-bugs.handoff-race, pool-bugs.expired-waiter */
 EXPLORE(L5_a_thread_that_expires_passes_its_role_on_to_a_thread, 3)
 {
     an_expired_first_passes_on(take_and_give, (cen_pool_options)ONE, NOT_POLLING);
 }
 
+/* guarantees: pool.L5, pool-bugs.handoff-race, pool-bugs.expired-waiter */
 EXPLORE(L5_a_thread_that_expires_passes_its_role_on_to_a_pending_waiter, 3)
 {
     an_expired_first_passes_on(ask_and_give, (cen_pool_options)ONE, NOT_POLLING);
 }
 
+/* guarantees: pool.L5, pool-bugs.handoff-race, pool-bugs.expired-waiter */
 EXPLORE(L5_a_thread_that_expires_while_it_polls_passes_its_role_on, 3)
 {
     an_expired_first_passes_on(take_and_give, (cen_pool_options)ONE, POLLING);
 }
 
+/* guarantees: pool.L5, pool-bugs.handoff-race, pool-bugs.expired-waiter */
 EXPLORE(L5_a_thread_of_a_strict_pool_that_expires_passes_its_role_on, 3)
 {
     an_expired_first_passes_on(take_and_give, (cen_pool_options)ONE_STRICT, POLLING);
@@ -533,7 +568,7 @@ static void cancel_or_grant(cen_pool_options options)
     asker mine;
     expect_equal(ask(&mine), CEN_OK);
     ceni_thread giver = start("give", give_lease, &holder);
-    bool cancelled = ceni_waiters_withdraw(pool->line, &mine.waiter);
+    bool cancelled = ceni_waiters_withdraw(pool->waiters, &mine.waiter);
     if (!cancelled) {
         expect_equal(await(&mine), CEN_OK);
         give_one(lease_of(&mine));
@@ -545,11 +580,13 @@ static void cancel_or_grant(cen_pool_options options)
     end();
 }
 
+/* guarantees: pool.L6, pool-bugs.handoff-race */
 EXPLORE(L6_cancel_says_cancelled_or_yours_and_never_both, 4)
 {
     cancel_or_grant((cen_pool_options)ONE);
 }
 
+/* guarantees: pool.L6, pool-bugs.handoff-race */
 EXPLORE(L6_cancel_in_a_strict_pool_says_cancelled_or_yours_and_never_both, 4)
 {
     cancel_or_grant((cen_pool_options)ONE_STRICT);
@@ -557,6 +594,7 @@ EXPLORE(L6_cancel_in_a_strict_pool_says_cancelled_or_yours_and_never_both, 4)
 
 /* Two are pending, the first is cancelled while the object is given: it gets
  * it, or the second does. */
+/* guarantees: pool.L6, pool-bugs.handoff-race */
 EXPLORE(L6_a_pending_waiter_that_is_cancelled_passes_its_role_on_to_another, 4)
 {
     make((cen_pool_options)ONE, POLLING);
@@ -565,7 +603,7 @@ EXPLORE(L6_a_pending_waiter_that_is_cancelled_passes_its_role_on_to_another, 4)
     expect_equal(ask(&first), CEN_OK);
     expect_equal(ask(&second), CEN_OK);
     ceni_thread giver = start("give", give_lease, &holder);
-    if (!ceni_waiters_withdraw(pool->line, &first.waiter)) {
+    if (!ceni_waiters_withdraw(pool->waiters, &first.waiter)) {
         expect_equal(await(&first), CEN_OK);
         give_one(lease_of(&first));
     }
@@ -585,7 +623,7 @@ static void a_cancelled_first_passes_on(cen_pool_options options)
     taker patient = {.deadline = CEN_NEVER};
     ceni_thread thread = start("patient", take_and_give, &patient);
     give_one(lease);
-    if (!ceni_waiters_withdraw(pool->line, &first.waiter)) {
+    if (!ceni_waiters_withdraw(pool->waiters, &first.waiter)) {
         expect_equal(await(&first), CEN_OK);
         give_one(lease_of(&first));
     }
@@ -595,12 +633,14 @@ static void a_cancelled_first_passes_on(cen_pool_options options)
     end();
 }
 
+/* guarantees: pool.L6, pool-bugs.handoff-race */
 EXPLORE(L6_a_pending_waiter_that_is_cancelled_passes_its_role_on_to_a_thread, 4)
 {
     a_cancelled_first_passes_on((cen_pool_options)ONE);
 }
 
 /* The cancelled one and the giver race while a thread is behind. */
+/* guarantees: pool.L6, pool-bugs.handoff-race */
 EXPLORE(L6_cancel_and_give_at_once_leave_no_thread_asleep, 3)
 {
     make((cen_pool_options)ONE, NOT_POLLING);
@@ -609,7 +649,7 @@ EXPLORE(L6_cancel_and_give_at_once_leave_no_thread_asleep, 3)
     expect_equal(ask(&first), CEN_OK);
     ceni_thread thread = start("patient", take_and_give, &patient);
     ceni_thread giver = start("give", give_lease, &holder);
-    if (!ceni_waiters_withdraw(pool->line, &first.waiter)) {
+    if (!ceni_waiters_withdraw(pool->waiters, &first.waiter)) {
         expect_equal(await(&first), CEN_OK);
         give_one(lease_of(&first));
     }

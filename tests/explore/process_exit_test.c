@@ -29,6 +29,7 @@ static void expect_quiet(void)
     expect_equal(ceni_load_seq_cst(&begun), ceni_load_seq_cst(&ended));
 }
 
+/* guarantees: runtime.exit */
 EXPLORE(exit_waits_for_a_call_that_has_begun_and_lets_no_other_begin, 3)
 {
     reset_words();
@@ -54,6 +55,7 @@ static void leave(void *unused)
     count_up(&begun);
 }
 
+/* guarantees: runtime.exit */
 EXPLORE(exit_waits_for_the_destructors_of_a_thread_that_leaves, 3)
 {
     reset_words();
@@ -73,6 +75,7 @@ static void exit_in_call(void *unused)
     if (call) ceni_exit_call_end(call);
 }
 
+/* guarantees: runtime.exit */
 EXPLORE(exit_from_within_a_call_does_not_wait_for_itself, 3)
 {
     ceni_exit_set_timeout(CENI_FOREVER);
@@ -84,6 +87,7 @@ EXPLORE(exit_from_within_a_call_does_not_wait_for_itself, 3)
 
 static job one, two;
 
+/* guarantees: runtime.exit */
 EXPLORE(exit_waits_for_an_errand_and_leaves_the_next_in_the_queue, 2)
 {
     cen_runtime *runtime = make_lingering(CEN_OFF);
@@ -99,6 +103,7 @@ EXPLORE(exit_waits_for_an_errand_and_leaves_the_next_in_the_queue, 2)
     expect_equal(cen_runtime_free(runtime), CEN_OK);
 }
 
+/* guarantees: runtime.wait-idle */
 EXPLORE(await_returns_when_nothing_is_queued_and_no_helper_is_in_a_call, 3)
 {
     cen_runtime *runtime = make_lingering(CEN_OFF);
@@ -109,6 +114,7 @@ EXPLORE(await_returns_when_nothing_is_queued_and_no_helper_is_in_a_call, 3)
     expect_equal(cen_runtime_free(runtime), CEN_OK);
 }
 
+/* guarantees: runtime.wait-idle */
 EXPLORE(await_of_the_process_returns_when_the_last_helper_has_ended, 2)
 {
     cen_runtime *runtime = join_own();

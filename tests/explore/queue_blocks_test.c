@@ -18,6 +18,7 @@ static void go_to_the_end_of_a_block(void)
 
 /* ---- The end of a block ---------------------------------------------------------------------- */
 
+/* guarantees: crossbeam-bugs.972 */
 EXPLORE(two_pushes_cross_a_block_while_one_pops, 3)
 {
     go_to_the_end_of_a_block();
@@ -32,6 +33,7 @@ EXPLORE(two_pushes_cross_a_block_while_one_pops, 3)
     cen_queue_free(queue);
 }
 
+/* guarantees: crossbeam-bugs.972 */
 EXPLORE(two_pops_cross_a_block_and_one_of_them_frees_it, 3)
 {
     go_to_the_end_of_a_block();
@@ -45,6 +47,7 @@ EXPLORE(two_pops_cross_a_block_and_one_of_them_frees_it, 3)
     cen_queue_free(queue);
 }
 
+/* guarantees: crossbeam-bugs.972 */
 EXPLORE(a_block_is_freed_only_after_its_last_reader, 4)
 {
     queue = make(CEN_QUEUE_UNBOUNDED, 0);
@@ -126,6 +129,7 @@ EXPLORE(a_block_that_is_used_again_is_as_good_as_new, 4)
 
 /* Two pushes in flight, one pop that does not wait: it gets an element as soon
  * as one of the pushes has returned, whichever that is. */
+/* guarantees: crossbeam-bugs.997 */
 EXPLORE(try_pop_passes_over_a_push_that_is_stuck_midway, 4)
 {
     queue = make(CEN_QUEUE_UNBOUNDED, 0);

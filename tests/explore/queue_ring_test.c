@@ -14,6 +14,7 @@ static void force_number(void *into)
     evicted->count = was;
 }
 
+/* guarantees: crossbeam-bugs.400 */
 EXPLORE(a_forced_push_evicts_at_most_one_and_loses_none, 4)
 {
     queue = make(CEN_QUEUE_BOUNDED, 1);
@@ -28,6 +29,7 @@ EXPLORE(a_forced_push_evicts_at_most_one_and_loses_none, 4)
     cen_queue_free(queue);
 }
 
+/* guarantees: crossbeam-bugs.400 */
 EXPLORE(two_forced_pushes_and_a_pop_lose_none, 3)
 {
     queue = make(CEN_QUEUE_BOUNDED, 2);
@@ -44,6 +46,7 @@ EXPLORE(two_forced_pushes_and_a_pop_lose_none, 3)
     cen_queue_free(queue);
 }
 
+/* guarantees: crossbeam-bugs.400 */
 EXPLORE(a_forced_push_that_races_close_says_what_it_evicted, 4)
 {
     queue = make(CEN_QUEUE_BOUNDED, 1);

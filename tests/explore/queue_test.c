@@ -20,21 +20,25 @@ static void push_wakes_pop(cen_queue_kind kind, size_t capacity)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.L3 */
 EXPLORE(a_push_wakes_a_sleeping_pop_bounded, 4)
 {
     push_wakes_pop(CEN_QUEUE_BOUNDED, 2);
 }
 
+/* guarantees: queue.L3 */
 EXPLORE(a_push_wakes_a_sleeping_pop_unbounded, 4)
 {
     push_wakes_pop(CEN_QUEUE_UNBOUNDED, 0);
 }
 
+/* guarantees: queue.L3 */
 EXPLORE(a_push_wakes_a_sleeping_pop_rendezvous, 4)
 {
     push_wakes_pop(CEN_QUEUE_RENDEZVOUS, 0);
 }
 
+/* guarantees: queue.L3 */
 EXPLORE(a_pop_wakes_a_push_that_waits_for_room, 4)
 {
     queue = make(CEN_QUEUE_BOUNDED, 1);
@@ -65,16 +69,19 @@ static void two_pushers_one_popper(cen_queue_kind kind, size_t capacity)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.order */
 EXPLORE(two_pushes_reach_one_pop_bounded, 3)
 {
     two_pushers_one_popper(CEN_QUEUE_BOUNDED, 1);
 }
 
+/* guarantees: queue.order */
 EXPLORE(two_pushes_reach_one_pop_unbounded, 3)
 {
     two_pushers_one_popper(CEN_QUEUE_UNBOUNDED, 0);
 }
 
+/* guarantees: queue.order */
 EXPLORE(two_pushes_reach_one_pop_rendezvous, 3)
 {
     two_pushers_one_popper(CEN_QUEUE_RENDEZVOUS, 0);
@@ -94,16 +101,19 @@ static void two_poppers_share(cen_queue_kind kind, size_t capacity)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.order */
 EXPLORE(two_sleeping_pops_share_two_pushes_bounded, 3)
 {
     two_poppers_share(CEN_QUEUE_BOUNDED, 2);
 }
 
+/* guarantees: queue.order */
 EXPLORE(two_sleeping_pops_share_two_pushes_unbounded, 3)
 {
     two_poppers_share(CEN_QUEUE_UNBOUNDED, 0);
 }
 
+/* guarantees: queue.order */
 EXPLORE(two_sleeping_pops_share_two_pushes_rendezvous, 3)
 {
     two_poppers_share(CEN_QUEUE_RENDEZVOUS, 0);
@@ -130,16 +140,19 @@ static void expiry_passes_the_role_on(cen_queue_kind kind, size_t capacity)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.role */
 EXPLORE(an_expired_pop_passes_its_role_on_bounded, 3)
 {
     expiry_passes_the_role_on(CEN_QUEUE_BOUNDED, 1);
 }
 
+/* guarantees: queue.role */
 EXPLORE(an_expired_pop_passes_its_role_on_unbounded, 3)
 {
     expiry_passes_the_role_on(CEN_QUEUE_UNBOUNDED, 0);
 }
 
+/* guarantees: queue.rendezvous */
 EXPLORE(a_rendezvous_that_times_out_passes_nothing, 4)
 {
     queue = make(CEN_QUEUE_RENDEZVOUS, 0);
@@ -168,11 +181,13 @@ static void close_drains(cen_queue_kind kind, size_t capacity)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.close-wakes, crossbeam.iteration */
 EXPLORE(close_wakes_the_waiting_and_drains_bounded, 4)
 {
     close_drains(CEN_QUEUE_BOUNDED, 1);
 }
 
+/* guarantees: queue.close-wakes, crossbeam.iteration */
 EXPLORE(close_wakes_the_waiting_and_drains_unbounded, 4)
 {
     close_drains(CEN_QUEUE_UNBOUNDED, 0);
@@ -200,16 +215,19 @@ static void close_races_push(cen_queue_kind kind, size_t capacity)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.close-race */
 EXPLORE(a_push_that_races_close_is_popped_or_refused_bounded, 4)
 {
     close_races_push(CEN_QUEUE_BOUNDED, 1);
 }
 
+/* guarantees: queue.close-race */
 EXPLORE(a_push_that_races_close_is_popped_or_refused_unbounded, 4)
 {
     close_races_push(CEN_QUEUE_UNBOUNDED, 0);
 }
 
+/* guarantees: queue.close-race */
 EXPLORE(a_push_that_races_close_is_popped_or_refused_rendezvous, 4)
 {
     queue = make(CEN_QUEUE_RENDEZVOUS, 0);

@@ -37,9 +37,10 @@ static void come_and_go(void *unused)
     (void)unused;
     uint64_t number;
     if (cen_registry_register(registry, cen_key_number(1), NULL, owner, &number, NULL) != CEN_OK) return;
-    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
 }
 
+/* guarantees: registry.listeners */
 EXPLORE(changes_of_two_threads_are_told_in_the_order_in_which_they_were_made, 3)
 {
     begin_story();
@@ -63,6 +64,7 @@ static void only_come(void *unused)
     expect_equal(cen_registry_register(registry, cen_key_number(1), NULL, owner, NULL, NULL), CEN_OK);
 }
 
+/* guarantees: registry.listen-start */
 EXPLORE(who_begins_to_listen_is_told_of_each_entry_once_as_there_or_as_new, 4)
 {
     cen_listening *listening;
@@ -82,11 +84,12 @@ EXPLORE(who_begins_to_listen_is_told_of_each_entry_once_as_there_or_as_new, 4)
 static void it_goes_and_another_comes(void *unused)
 {
     (void)unused;
-    cen_registry_unregister(registry, cen_key_number(1), owner); /* if it has come */
+    cen_registry_unregister(registry, cen_key_number(1), owner, NULL); /* if it has come */
     expect_equal(cen_registry_register(registry, cen_key_number(2), NULL, owner, NULL, NULL), CEN_OK);
 }
 
 /* Whoever tells that it comes may find both changes of the other thread then, the last of which is for somebody else. */
+/* guarantees: registry.more */
 EXPLORE(whoever_is_told_that_more_follows_hears_of_more, 3)
 {
     cen_listening *listening;
@@ -107,9 +110,10 @@ EXPLORE(whoever_is_told_that_more_follows_hears_of_more, 3)
 static void only_go(void *unused)
 {
     (void)unused;
-    expect_equal(cen_registry_unregister(registry, cen_key_number(1), owner), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_number(1), owner, NULL), CEN_OK);
 }
 
+/* guarantees: registry.listen-start */
 EXPLORE(who_begins_to_listen_is_told_of_an_entry_that_went_either_never_or_that_it_was_there_and_went, 4)
 {
     cen_listening *listening;
@@ -126,6 +130,7 @@ EXPLORE(who_begins_to_listen_is_told_of_an_entry_that_went_either_never_or_that_
     end_registry();
 }
 
+/* guarantees: registry.listen-start */
 EXPLORE(a_listener_is_not_told_anything_after_its_listening_was_ended, 4)
 {
     cen_listening *listening;

@@ -13,6 +13,7 @@ static void register_for_owner(void *unused)
     cen_owner_drop(owner);
 }
 
+/* guarantees: registry.owner */
 EXPLORE(what_is_registered_for_an_owner_that_ends_is_removed_by_its_end_or_refused, 4)
 {
     make_registry(.kind = CEN_UNIQUE);
@@ -35,6 +36,7 @@ static void end_it(void *unused)
     expect_equal(cen_owner_end(owner), CEN_OK);
 }
 
+/* guarantees: registry.owner-free */
 EXPLORE(a_registry_can_be_freed_while_an_owner_of_its_entries_ends, 4)
 {
     make_registry(.kind = CEN_UNIQUE);
@@ -48,6 +50,7 @@ EXPLORE(a_registry_can_be_freed_while_an_owner_of_its_entries_ends, 4)
 static cen_registry *second;
 
 /* The first is freed; in the second the owner's entry must go all the same. */
+/* guarantees: registry.owner-free */
 EXPLORE(an_owner_that_ends_while_one_registry_is_freed_leaves_nothing_in_another, 3)
 {
     make_registry(.kind = CEN_UNIQUE);
@@ -80,6 +83,7 @@ static void read_it(void *unused)
     ceni_store_seq_cst(&value, seen);
 }
 
+/* guarantees: registry.read */
 EXPLORE(an_owner_is_not_freed_under_who_reads_its_entry, 4)
 {
     make_registry(.kind = CEN_UNIQUE);
@@ -98,7 +102,7 @@ EXPLORE(an_owner_is_not_freed_under_who_reads_its_entry, 4)
 static void unregister_it(void *unused)
 {
     (void)unused;
-    ceni_store_seq_cst(&answer, (uint32_t)cen_registry_unregister(registry, cen_key_text("key"), owner));
+    ceni_store_seq_cst(&answer, (uint32_t)cen_registry_unregister(registry, cen_key_text("key"), owner, NULL));
     cen_owner_drop(owner);
 }
 
@@ -124,6 +128,7 @@ static void register_as_thread(void *unused)
     put("key", 9, NULL);
 }
 
+/* guarantees: registry.owner */
 EXPLORE(what_a_thread_had_registered_is_never_found_after_it_was_joined, 4)
 {
     make_registry(.kind = CEN_UNIQUE);
@@ -173,7 +178,7 @@ EXPLORE(the_entries_of_an_owner_are_visited_while_they_change, 4)
     put("key", 1, owner);
     uint64_t number = put("key", 10, owner);
     ceni_thread visitor = start("visitor", visit_entries, NULL);
-    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
     empty_bin();
     join(visitor);
     uint32_t sum = ceni_load_seq_cst(&value);

@@ -31,7 +31,7 @@ static uint64_t put_numbered(intptr_t value)
 
 static void remove_numbered(uint64_t number)
 {
-    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
 }
 
 /* In a section. */
@@ -80,7 +80,7 @@ EXPLORE(an_index_below_the_count_has_an_entry_that_is_there, 4)
     expect_equal(cen_registry_register(registry, cen_key_number(1), value_of(11), NULL, &first, NULL), CEN_OK);
     put_number(1, 12);
     ceni_thread reader = start("reader", pick_both, NULL);
-    expect_equal(cen_registry_remove(registry, first), CEN_OK);
+    expect_equal(cen_registry_remove(registry, first, NULL), CEN_OK);
     empty_bin();
     join(reader);
     expect(noted(0) == 11 || noted(0) == 12);
@@ -128,6 +128,7 @@ static void visit_all(void *unused)
     expect_equal(cen_registry_each(registry, cen_key_number(1), count_visit, NULL), CEN_OK);
 }
 
+/* guarantees: registry.growth */
 EXPLORE(for_each_visits_what_stays_once_and_all_else_at_most_once, 3)
 {
     uint64_t second;
@@ -137,7 +138,7 @@ EXPLORE(for_each_visits_what_stays_once_and_all_else_at_most_once, 3)
     expect_equal(cen_registry_register(registry, cen_key_number(1), value_of(2), NULL, &second, NULL), CEN_OK);
     put_number(1, 3);
     ceni_thread visitor = start("visitor", visit_all, NULL);
-    expect_equal(cen_registry_remove(registry, second), CEN_OK);
+    expect_equal(cen_registry_remove(registry, second, NULL), CEN_OK);
     put_number(1, 4);
     join(visitor);
     expect_equal(noted(1), 1);
@@ -157,7 +158,7 @@ EXPLORE(for_each_sees_no_entry_before_its_value_though_it_comes_after_one_that_g
     expect_equal(cen_registry_register(registry, cen_key_number(1), value_of(2), NULL, &second, NULL), CEN_OK);
     ceni_thread visitor = start("visitor", visit_all, NULL);
     put_number(1, 3);
-    expect_equal(cen_registry_remove(registry, second), CEN_OK);
+    expect_equal(cen_registry_remove(registry, second, NULL), CEN_OK);
     join(visitor);
     expect_equal(noted(1), 1);
     expect(noted(2) <= 1 && noted(3) <= 1);
@@ -310,6 +311,7 @@ static void let_go_twice(void)
     end_registry();
 }
 
+/* guarantees: registry.read */
 PLAIN_TEST(a_key_is_not_freed_under_a_reader_by_who_has_not_waited_for_it)
 {
     const ceni_memory memories[] = {CENI_MEMORY_STRONG, CENI_MEMORY_WEAK};

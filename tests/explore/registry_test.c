@@ -45,7 +45,7 @@ static void put_number(uint64_t key, intptr_t value)
 
 static void remove_number(uint64_t key)
 {
-    expect_equal(cen_registry_unregister(registry, cen_key_number(key), NULL), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_number(key), NULL, NULL), CEN_OK);
 }
 
 /* What a thread registers must outlive it here. */
@@ -64,6 +64,7 @@ static void read_one(void *unused)
     note(0, read_key(cen_key_number(1)));
 }
 
+/* guarantees: registry.read */
 EXPLORE(an_entry_that_is_removed_is_not_freed_under_its_reader, 4)
 {
     make_registry(.kind = CEN_UNIQUE);
@@ -116,7 +117,7 @@ EXPLORE(a_key_that_always_has_an_entry_is_always_found_with_the_value_of_one, 4)
     expect_equal(cen_registry_register(registry, cen_key_number(1), value_of(11), NULL, &first, NULL), CEN_OK);
     ceni_thread reader = start("reader", read_one, NULL);
     put_number(1, 12);
-    expect_equal(cen_registry_remove(registry, first), CEN_OK);
+    expect_equal(cen_registry_remove(registry, first, NULL), CEN_OK);
     join(reader);
     expect(noted(0) == 11 || noted(0) == 12);
     end_registry();
@@ -152,13 +153,14 @@ static void read_box(void *unused)
     cen_read_end();
 }
 
+/* guarantees: registry.read */
 EXPLORE(a_value_that_is_replaced_is_not_released_under_its_reader_and_the_new_one_is_complete, 4)
 {
     uint64_t number;
     make_registry(.kind = CEN_UNIQUE, .release = free_box);
     expect_equal(cen_registry_register(registry, cen_key_number(1), make_box(7), NULL, &number, NULL), CEN_OK);
     ceni_thread reader = start("reader", read_box, NULL);
-    expect_equal(cen_registry_update(registry, number, make_box(8), NULL), CEN_OK);
+    expect_equal(cen_registry_update(registry, number, make_box(8), NULL, NULL), CEN_OK);
     empty_bin();
     join(reader);
     expect(noted(0) == 7 || noted(0) == 8);
@@ -173,6 +175,7 @@ static void try_register(void *unused)
     note(1, (uint32_t)cen_registry_register(registry, cen_key_number(1), value_of(2), owner, NULL, NULL));
 }
 
+/* guarantees: registry.unique */
 EXPLORE(of_two_who_want_a_unique_key_one_has_it, 4)
 {
     make_registry(.kind = CEN_UNIQUE);
@@ -192,15 +195,16 @@ static uint64_t shared_number;
 static void try_remove(void *unused)
 {
     (void)unused;
-    note(1, (uint32_t)cen_registry_remove(registry, shared_number));
+    note(1, (uint32_t)cen_registry_remove(registry, shared_number, NULL));
 }
 
+/* guarantees: registry.stale */
 EXPLORE(of_two_who_remove_an_entry_one_does_and_one_is_stale, 4)
 {
     make_registry(.kind = CEN_UNIQUE);
     expect_equal(cen_registry_register(registry, cen_key_number(1), NULL, NULL, &shared_number, NULL), CEN_OK);
     ceni_thread other = start("other", try_remove, NULL);
-    note(0, (uint32_t)cen_registry_remove(registry, shared_number));
+    note(0, (uint32_t)cen_registry_remove(registry, shared_number, NULL));
     join(other);
     expect_equal(noted(0) + noted(1), CEN_OK + CEN_STALE);
     expect_equal(look().removed, 1);
@@ -222,7 +226,7 @@ static void find_chained(void)
 static void remove_second(void *unused)
 {
     (void)unused;
-    expect_equal(cen_registry_unregister(registry, cen_key_number(chained[1]), owner), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_number(chained[1]), owner, NULL), CEN_OK);
 }
 
 static void read_first(void *unused)
@@ -231,6 +235,7 @@ static void read_first(void *unused)
     note(0, read_key(cen_key_number(chained[0])));
 }
 
+/* guarantees: registry.growth */
 EXPLORE(a_key_that_stays_is_found_while_two_change_its_bucket, 2)
 {
     make_registry(.kind = CEN_UNIQUE);
@@ -275,7 +280,7 @@ static void put_two(void *unused)
 static void remove_third(void *unused)
 {
     (void)unused;
-    (void)cen_registry_unregister(registry, cen_key_number(chained[2]), owner);
+    (void)cen_registry_unregister(registry, cen_key_number(chained[2]), owner, NULL);
 }
 
 static void change_ends_of_the_bucket(void)

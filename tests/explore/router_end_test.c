@@ -14,12 +14,13 @@ static void end_held(void *argument)
     ceni_store_seq_cst(&answers[i], (uint32_t)done(&held[i]));
 }
 
+/* guarantees: router.drain */
 EXPLORE(a_drain_beside_the_end_of_the_last_use_ends, 4)
 {
     make_router(1);
     held[0] = route_now();
     ceni_thread other = start("other", end_held, (void *)0);
-    expect_equal(cen_member_drain(members[0]), CEN_OK);
+    expect_equal(cen_member_drain(members[0], NULL), CEN_OK);
     poll_now();
     join(other);
     poll_now();
@@ -39,9 +40,10 @@ static void drain_with_two_out(unsigned count)
     make_router(1);
     held[0] = route_now();
     join(start("holder", hold_one, (void *)1));
-    expect_equal(cen_member_drain(members[0]), CEN_OK);
+    expect_equal(cen_member_drain(members[0], NULL), CEN_OK);
 }
 
+/* guarantees: router.drain */
 EXPLORE(of_two_last_uses_that_end_at_once_one_ends_the_drain, 4)
 {
     drain_with_two_out(2);
@@ -53,6 +55,7 @@ EXPLORE(of_two_last_uses_that_end_at_once_one_ends_the_drain, 4)
     end_router();
 }
 
+/* guarantees: router.drain */
 EXPLORE(two_uses_that_end_beside_the_grace_period_of_a_drain_end_it, 3)
 {
     drain_with_two_out(1);
@@ -87,6 +90,7 @@ static void route_and_hold(void *unused)
     ceni_store_seq_cst(&answers[1], (uint32_t)try_route(&held[1]));
 }
 
+/* guarantees: router.read */
 EXPLORE(a_use_that_begins_while_its_member_is_removed_keeps_it, 4)
 {
     make_router(1);
@@ -132,8 +136,8 @@ EXPLORE(a_use_that_ends_while_its_member_comes_up_and_drains_again_is_counted_on
     poll_now();
     expect_equal(cen_member_down(members[0], NULL), CEN_OK);
     ceni_thread other = start("other", end_held, (void *)0);
-    expect_equal(cen_member_up(members[0]), CEN_OK);
-    expect_equal(cen_member_drain(members[0]), CEN_OK);
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK);
+    expect_equal(cen_member_drain(members[0], NULL), CEN_OK);
     poll_now();
     join(other);
     expect_equal(cen_member_state_of(members[0]), CEN_MEMBER_DRAINING);
@@ -146,16 +150,16 @@ EXPLORE(a_member_comes_up_beside_the_end_of_its_last_use, 4)
 {
     make_router(1);
     held[0] = route_now();
-    expect_equal(cen_member_drain(members[0]), CEN_OK);
+    expect_equal(cen_member_drain(members[0], NULL), CEN_OK);
     poll_now();
     expect_equal(cen_member_down(members[0], NULL), CEN_OK);
     ceni_thread other = start("other", end_held, (void *)0);
-    expect_equal(cen_member_up(members[0]), CEN_OK);
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK);
     held[1] = route_now();
     expect_equal(done(&held[1]), CEN_OK);
     join(other);
     expect_equal(cen_member_state_of(members[0]), CEN_MEMBER_UP);
-    expect_equal(cen_member_drain(members[0]), CEN_OK);
+    expect_equal(cen_member_drain(members[0], NULL), CEN_OK);
     poll_now();
     expect_equal(cen_member_state_of(members[0]), CEN_MEMBER_DOWN);
     end_router();
@@ -165,10 +169,10 @@ EXPLORE(a_member_comes_up_beside_the_end_of_its_last_use, 4)
 EXPLORE(of_two_last_uses_of_what_was_removed_neither_finds_it_freed_although_somebody_waits, 4)
 {
     cen_route_op waiting;
-    make_router(1, .max = 2);
+    make_router(1, .max_in_flight = 2);
     held[0] = route_now();
     held[1] = route_now();
-    cen_route_op_init(&waiting);
+    cen_route_op_init(&waiting, NULL, NULL);
     expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &waiting), CEN_OK);
     expect_equal(cen_member_remove(members[0]), CEN_OK);
     poll_now();

@@ -17,6 +17,7 @@ static void end_held_and_poll(void *unused)
     cen_runtime_poll(runtime);
 }
 
+/* guarantees: router.read */
 EXPLORE(a_use_that_ends_while_its_router_is_freed_lets_go_of_all_once, 4)
 {
     make_router(1);

@@ -17,6 +17,7 @@ static void peek_once(void *unused)
     cen_read_end();
 }
 
+/* guarantees: router.read */
 EXPLORE(what_a_peek_finds_stays_until_the_section_ends_although_it_is_removed, 4)
 {
     make_router(2);
@@ -40,13 +41,14 @@ static void see_none_or_all(void *unused)
     if (status == CEN_OK) expect(picked[0] != picked[1] && picked[1] != picked[2] && picked[0] != picked[2]);
 }
 
+/* guarantees: router.together */
 EXPLORE(those_who_come_up_together_are_seen_together, 4)
 {
     make_router(0);
     for (int i = 0; i < 3; i++) add_member(i);
     ceni_thread reader = start("reader", see_none_or_all, NULL);
     size_t done_with = 0;
-    expect_equal(cen_members_up(members, 3, &done_with), CEN_OK);
+    expect_equal(cen_members_up(members, 3, &done_with, NULL), CEN_OK);
     expect_equal(done_with, 3);
     join(reader);
     end_router();
@@ -64,6 +66,7 @@ static void route_and_end(void *unused)
     expect(status == CEN_OK || status == CEN_DOWN);
 }
 
+/* guarantees: router.read */
 EXPLORE(a_member_that_is_removed_stays_until_its_last_use_has_ended, 4)
 {
     make_router(1);
@@ -108,6 +111,7 @@ static void route_when_down(void *unused)
     if (status == CEN_OK) done(&route);
 }
 
+/* guarantees: router.down */
 EXPLORE(a_member_that_is_down_is_not_picked_by_a_route_that_begins_afterwards, 4)
 {
     make_router(1);
@@ -125,7 +129,7 @@ EXPLORE(members_that_flap_under_a_route_are_there_for_it, 3)
     make_router(2);
     ceni_thread user = start("user", route_and_end, NULL);
     expect_equal(cen_member_down(members[0], NULL), CEN_OK);
-    expect_equal(cen_member_up(members[0]), CEN_OK);
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK);
     expect_equal(cen_member_remove(members[1]), CEN_OK);
     poll_now();
     join(user);
@@ -140,10 +144,11 @@ static void flap(void *unused)
 {
     (void)unused;
     expect_equal(cen_member_down(members[0], NULL), CEN_OK);
-    expect_equal(cen_member_up(members[0]), CEN_OK);
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK);
     ceni_store_seq_cst(&flapped, 1);
 }
 
+/* guarantees: router.down */
 EXPLORE(a_route_of_before_a_down_says_so_although_its_member_is_up_again, 4)
 {
     make_router(1);
@@ -173,7 +178,7 @@ EXPLORE(what_a_check_says_is_down_is_not_ended_as_if_it_had_been_up, 4)
     make_router(1);
     ceni_thread other = start("other", check_and_end, NULL);
     expect_equal(cen_member_down(members[0], NULL), CEN_OK);
-    expect_equal(cen_member_up(members[0]), CEN_OK);
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK);
     join(other);
     end_router();
 }

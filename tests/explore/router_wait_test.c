@@ -7,7 +7,7 @@ static cen_route_op waiting[2];
 
 static void ask(int i, cen_deadline deadline)
 {
-    cen_route_op_init(&waiting[i]);
+    cen_route_op_init(&waiting[i], NULL, NULL);
     expect_equal(cen_router_route_async(router, NULL, deadline, &waiting[i]), CEN_OK);
 }
 
@@ -31,10 +31,11 @@ static void expect_served(int i)
 
 static void prepare(int count)
 {
-    make_router(count, .max = 1);
+    make_router(count, .max_in_flight = 1);
     if (count > 0) held = route_now();
 }
 
+/* guarantees: router.L3 */
 EXPLORE(who_begins_to_wait_while_the_only_use_ends_is_served, 4)
 {
     prepare(1);
@@ -60,12 +61,13 @@ EXPLORE(of_two_who_wait_for_one_place_each_has_it_in_turn, 3)
     end_router();
 }
 
+/* guarantees: router.L3 */
 EXPLORE(who_begins_to_wait_while_a_member_comes_up_is_served, 4)
 {
     prepare(0);
     add_member(0);
     ceni_thread other = start("other", ask_there, (void *)0);
-    expect_equal(cen_member_up(members[0]), CEN_OK);
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK);
     join(other);
     expect_served(0);
     end_router();
@@ -85,9 +87,10 @@ static void end_had(void)
         if (ceni_load_seq_cst(&answers[i]) == CEN_OK) expect_equal(done(&had[i]), CEN_OK);
 }
 
+/* guarantees: router.limits */
 EXPLORE(of_two_who_want_the_only_place_one_has_it_and_one_is_told_full, 4)
 {
-    make_router(1, .max = 1);
+    make_router(1, .max_in_flight = 1);
     ceni_thread other = start("other", try_there, (void *)1);
     try_there((void *)0);
     join(other);
@@ -98,6 +101,7 @@ EXPLORE(of_two_who_want_the_only_place_one_has_it_and_one_is_told_full, 4)
     end_router();
 }
 
+/* guarantees: router.limits */
 EXPLORE(of_two_who_want_the_last_use_of_a_member_one_has_it_and_it_drains, 4)
 {
     make_router(1, .max_uses = 1);
@@ -157,6 +161,7 @@ EXPLORE(a_grant_and_a_cancel_end_a_wait_once, 4)
     end_router();
 }
 
+/* guarantees: router.L3 */
 EXPLORE(a_grant_a_deadline_and_a_cancel_end_a_wait_once, 3)
 {
     prepare(1);
@@ -232,7 +237,7 @@ static void listen(void *unused, cen_member *member, cen_member_state from, cen_
 static void up_and_down(void *unused)
 {
     (void)unused;
-    expect_equal(cen_member_up(members[0]), CEN_OK);
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK);
     expect_equal(cen_member_down(members[0], NULL), CEN_OK);
 }
 
@@ -243,7 +248,7 @@ EXPLORE(a_listener_is_told_by_one_at_a_time_in_order_and_hears_of_the_last_state
     make_router(0, .changed = listen);
     add_member(0);
     ceni_thread other = start("other", up_and_down, NULL);
-    expect_equal(cen_member_up(members[0]), CEN_OK);
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK);
     join(other);
     expect_equal(ceni_load_seq_cst(&last_told), cen_member_state_of(members[0]));
     end_router();

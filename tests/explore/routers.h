@@ -50,7 +50,7 @@ static inline void make_router_of(int count, cen_router_options options)
     expect_equal(cen_router_new(&options, &router, NULL), CEN_OK);
     for (int i = 0; i < count; i++) {
         add_member(i);
-        expect_equal(cen_member_up(members[i]), CEN_OK);
+        expect_equal(cen_member_up(members[i], NULL), CEN_OK);
     }
     cen_runtime_poll(runtime);
 }

@@ -25,6 +25,7 @@ static void finish(void)
     expect_equal(cen_runtime_free(runtime), CEN_OK);
 }
 
+/* guarantees: runtime.alarms */
 EXPLORE(an_alarm_is_called_or_unset_and_never_both, 4)
 {
     begin();
@@ -35,6 +36,7 @@ EXPLORE(an_alarm_is_called_or_unset_and_never_both, 4)
     expect_equal(ceni_load_seq_cst(&first.calls), unset ? 0 : 1);
 }
 
+/* guarantees: runtime.alarms */
 EXPLORE(an_alarm_that_is_set_again_is_called_once_for_each_time_it_was_not_set, 4)
 {
     begin();
@@ -46,6 +48,7 @@ EXPLORE(an_alarm_that_is_set_again_is_called_once_for_each_time_it_was_not_set, 
 }
 
 /* A keeper that sleeps too long never wakes: there is no moment to come. */
+/* guarantees: runtime.alarms */
 EXPLORE(an_alarm_that_is_moved_earlier_wakes_the_keeper, 4)
 {
     begin();
@@ -55,6 +58,7 @@ EXPLORE(an_alarm_that_is_moved_earlier_wakes_the_keeper, 4)
     finish();
 }
 
+/* guarantees: runtime.alarms */
 EXPLORE(an_alarm_before_the_others_wakes_the_keeper, 4)
 {
     begin();
@@ -71,6 +75,7 @@ static void set_second(void *unused)
     set(&second, 0);
 }
 
+/* guarantees: runtime.alarms */
 EXPLORE(two_who_set_the_first_alarms_share_one_keeper, 2)
 {
     begin();
@@ -87,6 +92,7 @@ static void unset_first(void *argument)
     ceni_store_seq_cst((_Atomic uint32_t *)argument, ceni_alarm_unset(runtime, &first.alarm));
 }
 
+/* guarantees: runtime.alarms */
 EXPLORE(of_two_who_unset_one_alarm_at_most_one_is_told_so, 3)
 {
     _Atomic uint32_t other_unset = 0;

@@ -18,6 +18,7 @@ static void finish(void)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: runtime.calls */
 EXPLORE(an_errand_that_meets_a_helper_about_to_depart_is_run, 3)
 {
     begin(100 * 1000);
@@ -29,6 +30,7 @@ EXPLORE(an_errand_that_meets_a_helper_about_to_depart_is_run, 3)
     await_departed();
 }
 
+/* guarantees: runtime.calls */
 EXPLORE(an_errand_that_meets_a_helper_about_to_fall_idle_is_run, 3)
 {
     begin(CEN_OFF);
@@ -39,6 +41,7 @@ EXPLORE(an_errand_that_meets_a_helper_about_to_fall_idle_is_run, 3)
     expect_equal(ceni_load_seq_cst(&second.runs), 1);
 }
 
+/* guarantees: runtime.calls */
 EXPLORE(two_who_post_at_once_are_both_served, 2)
 {
     begin(CEN_OFF);
@@ -50,6 +53,7 @@ EXPLORE(two_who_post_at_once_are_both_served, 2)
     finish();
 }
 
+/* guarantees: runtime.calls */
 EXPLORE(an_errand_that_is_posted_twice_runs_twice, 2)
 {
     begin(CEN_OFF);
@@ -62,6 +66,7 @@ EXPLORE(an_errand_that_is_posted_twice_runs_twice, 2)
 }
 
 /* The first blocks until the second has run. */
+/* guarantees: runtime.calls */
 EXPLORE(a_blocked_errand_holds_up_no_other, 3)
 {
     begin(CEN_OFF);
@@ -72,6 +77,7 @@ EXPLORE(a_blocked_errand_holds_up_no_other, 3)
     expect_equal(ceni_load_seq_cst(&first.runs), 1);
 }
 
+/* guarantees: runtime.calls */
 EXPLORE(a_blocked_errand_holds_up_none_that_is_posted_at_the_same_time, 2)
 {
     begin(CEN_OFF);
@@ -84,6 +90,7 @@ EXPLORE(a_blocked_errand_holds_up_none_that_is_posted_at_the_same_time, 2)
 }
 
 /* An idle helper was called for the first; the second needs one of its own. */
+/* guarantees: runtime.calls */
 EXPLORE(a_helper_that_was_called_for_one_errand_is_not_counted_for_another, 2)
 {
     begin(CEN_OFF);
@@ -98,6 +105,7 @@ EXPLORE(a_helper_that_was_called_for_one_errand_is_not_counted_for_another, 2)
     finish();
 }
 
+/* guarantees: runtime.free */
 EXPLORE(what_was_posted_is_run_before_the_runtime_ends, 4)
 {
     begin(CEN_OFF);

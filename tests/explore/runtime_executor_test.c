@@ -35,6 +35,7 @@ static void begin(cen_executor *executor)
     init_task(&second, executor);
 }
 
+/* guarantees: runtime.jobs */
 EXPLORE(a_job_that_blocks_holds_up_no_other, 2)
 {
     cen_runtime *runtime = make_lingering(CEN_OFF);
@@ -48,6 +49,7 @@ EXPLORE(a_job_that_blocks_holds_up_no_other, 2)
 }
 
 /* Whoever sees that both have run may free the runtime, although another thread is still in post. */
+/* guarantees: runtime.jobs */
 EXPLORE(a_runtime_can_be_freed_as_soon_as_its_jobs_have_run, 2)
 {
     cen_runtime *runtime = make_lingering(CEN_OFF);
@@ -84,6 +86,7 @@ EXPLORE(the_process_own_ends_with_its_last_job, 3)
     await_departed();
 }
 
+/* guarantees: runtime.jobs */
 EXPLORE(a_job_that_is_posted_while_the_last_one_ends_the_process_own_is_run, 2)
 {
     begin(cen_runtime_executor(NULL));

@@ -14,6 +14,7 @@ EXPLORE(whoever_leaves_last_ends_a_helper_that_has_just_run_its_errand, 4)
     await_departed();
 }
 
+/* guarantees: runtime.default */
 EXPLORE(of_a_thread_and_an_errand_that_leave_the_last_ends_the_runtime, 4)
 {
     cen_runtime *runtime = join_own();
@@ -26,6 +27,7 @@ EXPLORE(of_a_thread_and_an_errand_that_leave_the_last_ends_the_runtime, 4)
     await_departed();
 }
 
+/* guarantees: runtime.default */
 EXPLORE(an_errand_that_leaves_last_ends_the_keeper_and_then_its_own_thread, 2)
 {
     chime alarm;
@@ -41,6 +43,7 @@ EXPLORE(an_errand_that_leaves_last_ends_the_keeper_and_then_its_own_thread, 2)
 }
 
 /* Its helper does not linger out, so the world ends well only if all have been joined. */
+/* guarantees: runtime.free */
 EXPLORE(keeper_and_helper_have_ended_when_their_runtime_is_freed, 3)
 {
     chime alarm;
@@ -64,6 +67,7 @@ static void join_use_and_leave(void *unused)
     ceni_runtime_leave(runtime);
 }
 
+/* guarantees: runtime.default */
 EXPLORE(one_who_joins_while_another_leaves_has_a_runtime, 4)
 {
     ceni_thread other = start("other", join_use_and_leave, NULL);
@@ -83,6 +87,7 @@ static void look_once(void *unused)
     expect(stats.users <= 1 && stats.helpers <= 1 && stats.busy <= stats.helpers);
 }
 
+/* guarantees: runtime.default */
 EXPLORE(one_who_looks_does_not_touch_a_runtime_that_has_ended, 3)
 {
     ceni_thread other = start("other", look_once, NULL);
@@ -95,6 +100,7 @@ EXPLORE(one_who_looks_does_not_touch_a_runtime_that_has_ended, 3)
     await_departed();
 }
 
+/* guarantees: runtime.free */
 EXPLORE(a_helper_that_departs_by_itself_and_one_who_frees_do_not_meet, 4)
 {
     cen_runtime *runtime = make_lingering(100 * 1000);

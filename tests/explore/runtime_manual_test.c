@@ -28,6 +28,7 @@ static void expect_run_or_foreseen(int64_t answer)
     expect_equal(ceni_load_seq_cst(&one.runs), 1);
 }
 
+/* guarantees: runtime.poll */
 EXPLORE(what_is_posted_while_one_polls_is_run_or_rings, 4)
 {
     begin(false);
@@ -38,6 +39,7 @@ EXPLORE(what_is_posted_while_one_polls_is_run_or_rings, 4)
     finish();
 }
 
+/* guarantees: runtime.poll */
 EXPLORE(what_is_posted_while_one_tends_is_run_or_rings, 4)
 {
     begin(false);
@@ -55,6 +57,7 @@ static void poll_from_thread(void *unused)
     cen_runtime_poll(runtime);
 }
 
+/* guarantees: runtime.poll */
 EXPLORE(of_two_who_poll_one_runs_and_the_other_runs_nothing_or_comes_later, 4)
 {
     begin(false);
@@ -73,6 +76,7 @@ static void move_by_three(void *unused)
     expect_equal(cen_runtime_advance(runtime, 3), CEN_OK);
 }
 
+/* guarantees: runtime.virtual-time */
 EXPLORE(two_who_move_the_clock_move_it_by_both_and_each_moment_comes_once, 4)
 {
     chime alarm;
@@ -88,6 +92,7 @@ EXPLORE(two_who_move_the_clock_move_it_by_both_and_each_moment_comes_once, 4)
     finish();
 }
 
+/* guarantees: runtime.virtual-time */
 EXPLORE(whoever_moves_the_clock_is_woken_when_a_poll_has_ended, 4)
 {
     begin(true);

@@ -20,7 +20,7 @@ static cen_timer *make_timer(cen_runtime *runtime, cen_deadline when)
     expect(timer != NULL);
     cen_timer_init(timer);
     expect_equal(cen_future_then(&timer->future, note, cen_inline()), CEN_OK);
-    expect_equal(cen_timer_start(timer, runtime, when), CEN_OK);
+    expect_equal(cen_timer_start(timer, runtime, when, NULL), CEN_OK);
     return timer;
 }
 
@@ -43,6 +43,7 @@ static uint32_t cancel_and_free(cen_timer *timer)
     return done;
 }
 
+/* guarantees: runtime.timer-cancel */
 EXPLORE(a_timer_is_done_or_given_up_and_never_both, 4)
 {
     begin();
@@ -51,6 +52,7 @@ EXPLORE(a_timer_is_done_or_given_up_and_never_both, 4)
     expect_equal(ceni_load_seq_cst(&told), done);
 }
 
+/* guarantees: runtime.timer-cancel */
 EXPLORE(a_timer_of_an_explicit_runtime_is_done_or_given_up_and_the_runtime_can_be_freed, 4)
 {
     begin();
@@ -67,6 +69,7 @@ static void cancel_there(void *argument)
 }
 
 /* The runtime's end and the canceller's look at it are as far apart as they can be. */
+/* guarantees: runtime.timer-cancel */
 EXPLORE(a_thread_that_gives_up_a_timer_does_not_touch_a_runtime_that_has_ended, 3)
 {
     begin();
@@ -76,17 +79,19 @@ EXPLORE(a_thread_that_gives_up_a_timer_does_not_touch_a_runtime_that_has_ended, 
     expect(ceni_load_seq_cst(&told) <= 1);
 }
 
+/* guarantees: runtime.timer-life */
 EXPLORE(whoever_has_waited_for_a_timer_can_free_its_runtime, 4)
 {
     cen_timer timer;
     cen_runtime *runtime = make_lingering(0);
     cen_timer_init(&timer);
-    expect_equal(cen_timer_start(&timer, runtime, CEN_NOW), CEN_OK);
+    expect_equal(cen_timer_start(&timer, runtime, CEN_NOW, NULL), CEN_OK);
     expect_equal(cen_future_wait(&timer.future, CEN_NEVER), CEN_OK);
     expect_equal(cen_runtime_free(runtime), CEN_OK);
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: runtime.timer-life */
 EXPLORE(of_two_timers_the_last_ends_the_process_own_runtime, 3)
 {
     begin();
@@ -104,13 +109,14 @@ static void start_there(void *unused)
 }
 
 /* One may have made the runtime that the other joins, or just ended. */
+/* guarantees: runtime.timer-life */
 EXPLORE(one_who_starts_a_timer_while_another_ends_has_a_runtime, 2)
 {
     cen_timer timer;
     begin();
     ceni_thread other = start("other", start_there, NULL);
     cen_timer_init(&timer);
-    expect_equal(cen_timer_start(&timer, NULL, CEN_NOW), CEN_OK);
+    expect_equal(cen_timer_start(&timer, NULL, CEN_NOW, NULL), CEN_OK);
     expect_equal(cen_future_wait(&timer.future, CEN_NEVER), CEN_OK);
     join(other);
     await_departed();

@@ -82,16 +82,19 @@ static void one_select_two_pushes(cen_queue_kind kind)
     free_both();
 }
 
+/* guarantees: select.one */
 EXPLORE(a_select_takes_exactly_one_of_two_pushes_bounded, 3)
 {
     one_select_two_pushes(CEN_QUEUE_BOUNDED);
 }
 
+/* guarantees: select.one */
 EXPLORE(a_select_takes_exactly_one_of_two_pushes_unbounded, 3)
 {
     one_select_two_pushes(CEN_QUEUE_UNBOUNDED);
 }
 
+/* guarantees: select.timeout */
 EXPLORE(a_select_that_times_out_has_taken_nothing, 4)
 {
     make_both(CEN_QUEUE_BOUNDED, 1);
@@ -113,6 +116,7 @@ static void pop_right(void *into)
     out->status = cen_queue_pop(right, &out->from_right);
 }
 
+/* guarantees: select.timeout */
 EXPLORE(a_select_that_gives_up_passes_its_role_on, 3)
 {
     make_both(CEN_QUEUE_BOUNDED, 1);
@@ -145,6 +149,7 @@ static void pop_left_or_push_right(void *into)
     out->status = cen_select(cases, 2, CEN_NEVER, &out->which);
 }
 
+/* guarantees: select.rendezvous */
 EXPLORE(two_selects_that_meet_head_on_agree_on_one_rendezvous, 4)
 {
     make_both(CEN_QUEUE_RENDEZVOUS, 0);
@@ -159,6 +164,7 @@ EXPLORE(two_selects_that_meet_head_on_agree_on_one_rendezvous, 4)
     free_both();
 }
 
+/* guarantees: select.rendezvous */
 EXPLORE(a_select_never_meets_itself, 4)
 {
     make_both(CEN_QUEUE_RENDEZVOUS, 0);
@@ -184,6 +190,7 @@ static void pop_left(void *into)
     out->status = cen_queue_pop_until(left, cen_in_ms(1), &out->from_left);
 }
 
+/* guarantees: select.one */
 EXPLORE(a_select_pushes_to_exactly_one_of_two_waiting_pops, 3)
 {
     make_both(CEN_QUEUE_RENDEZVOUS, 0);
@@ -201,6 +208,7 @@ EXPLORE(a_select_pushes_to_exactly_one_of_two_waiting_pops, 3)
 
 /* ---- Close ------------------------------------------------------------------------------- */
 
+/* guarantees: select.closed */
 EXPLORE(closing_one_queue_ends_a_select_over_two, 4)
 {
     make_both(CEN_QUEUE_BOUNDED, 1);
@@ -212,6 +220,7 @@ EXPLORE(closing_one_queue_ends_a_select_over_two, 4)
     free_both();
 }
 
+/* guarantees: select.closed */
 EXPLORE(closing_a_rendezvous_ends_a_select, 4)
 {
     make_both(CEN_QUEUE_RENDEZVOUS, 0);

@@ -65,6 +65,7 @@ static void keep(void *unused)
     expect(cen_promise_complete(&promise, NULL));
 }
 
+/* guarantees: stop.never-lost */
 EXPLORE(a_stop_before_during_or_after_the_join_ends_a_wait_for_a_future, 4)
 {
     make_token();
@@ -79,6 +80,7 @@ EXPLORE(a_stop_before_during_or_after_the_join_ends_a_wait_for_a_future, 4)
     free_token();
 }
 
+/* guarantees: stop.future */
 EXPLORE(a_stop_and_a_keep_at_once_lose_neither, 3)
 {
     make_token();
@@ -93,6 +95,7 @@ EXPLORE(a_stop_and_a_keep_at_once_lose_neither, 3)
     free_token();
 }
 
+/* guarantees: stop.future */
 EXPLORE(a_stop_and_a_deadline_at_once_give_one_answer, 3)
 {
     make_token();
@@ -126,6 +129,7 @@ static void sleep_until_stopped(void *into)
     ceni_stop_leave(&wait);
 }
 
+/* guarantees: stop.all */
 EXPLORE(a_reset_right_after_the_set_leaves_nobody_asleep_who_had_joined, 3)
 {
     make_token();
@@ -140,6 +144,7 @@ EXPLORE(a_reset_right_after_the_set_leaves_nobody_asleep_who_had_joined, 3)
     free_token();
 }
 
+/* guarantees: stop.all */
 EXPLORE(one_set_stops_all_who_join_and_leave_meanwhile, 2)
 {
     make_token();
@@ -153,6 +158,7 @@ EXPLORE(one_set_stops_all_who_join_and_leave_meanwhile, 2)
     free_token();
 }
 
+/* guarantees: stop.all */
 EXPLORE(two_sets_at_once_walk_the_list_beside_one_who_leaves, 2)
 {
     make_token();
@@ -195,6 +201,7 @@ static void pop_for_ever(void *into)
     self->status = cen_queue_pop_until(queue, CEN_NEVER, &self->value);
 }
 
+/* guarantees: stop.never-lost */
 EXPLORE(a_stop_ends_a_select, 4)
 {
     make_token();
@@ -226,16 +233,19 @@ static void one_push_one_stop(cen_queue_kind kind)
     free_token();
 }
 
+/* guarantees: stop.select */
 EXPLORE(a_stopped_pop_of_a_ring_has_the_element_or_leaves_it, 2)
 {
     one_push_one_stop(CEN_QUEUE_BOUNDED);
 }
 
+/* guarantees: stop.select */
 EXPLORE(a_stopped_pop_of_a_rendezvous_has_the_element_or_leaves_it, 2)
 {
     one_push_one_stop(CEN_QUEUE_RENDEZVOUS);
 }
 
+/* guarantees: stop.select */
 EXPLORE(a_select_that_is_called_and_stopped_at_once_passes_its_role_on, 2)
 {
     make_token();
@@ -287,22 +297,26 @@ static void stop_or_serve(cen_pool_options options, cen_deadline deadline)
     free_token();
 }
 
+/* guarantees: stop.L5 */
 EXPLORE(L6_a_take_that_is_stopped_and_served_at_once_has_one_answer, 3)
 {
     stop_or_serve((cen_pool_options){.max = 1}, CEN_NEVER);
 }
 
+/* guarantees: stop.L5 */
 EXPLORE(L6_a_take_of_a_strict_pool_that_is_stopped_and_served_at_once_has_one_answer, 3)
 {
     stop_or_serve((cen_pool_options){.max_barging_ns = CEN_NONE}, CEN_NEVER);
 }
 
+/* guarantees: stop.L5 */
 EXPLORE(L5_a_take_that_is_stopped_served_and_too_late_at_once_has_one_answer, 2)
 {
     stop_or_serve((cen_pool_options){.max = 1}, cen_in_ns(1000));
 }
 
 /* Nobody gives: the stop alone must end it. */
+/* guarantees: stop.never-lost */
 EXPLORE(a_stop_ends_a_take_that_waits, 3)
 {
     ceni_world_set_cpus(1);
@@ -321,6 +335,7 @@ EXPLORE(a_stop_ends_a_take_that_waits, 3)
 }
 
 /* The first in the queue leaves, so the give calls the second, which is stopped before it has looked. */
+/* guarantees: stop.L5 */
 EXPLORE(L5_a_take_that_is_called_and_stopped_at_once_passes_its_role_on, 1)
 {
     ceni_world_set_cpus(1);

@@ -23,7 +23,7 @@ static void begin(cen_strategy strategy)
     for (int i = 0; i < 2; i++) {
         cen_member_options m = CEN_MEMBER_OPTIONS(.value = &numbers[i]);
         expect_equal(cen_router_add(router, &m, &members[i], NULL), CEN_OK);
-        expect_equal(cen_member_up(members[i]), CEN_OK);
+        expect_equal(cen_member_up(members[i], NULL), CEN_OK);
     }
 }
 
@@ -90,7 +90,7 @@ static void leave_all_beside_a_use(cen_strategy strategy)
     for (int i = 0; i < 2; i++) expect_equal(cen_member_down(members[i], NULL), CEN_OK);
     expect_equal(use(), -1);
     join(user);
-    for (int i = 0; i < 2; i++) expect_equal(cen_member_up(members[i]), CEN_OK);
+    for (int i = 0; i < 2; i++) expect_equal(cen_member_up(members[i], NULL), CEN_OK);
     int first = use();
     expect_equal(use(), 1 - first); /* counts and turns are right again: both idle, each once */
     end();

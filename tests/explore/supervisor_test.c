@@ -117,6 +117,7 @@ EXPLORE(a_death_that_meets_a_stop_is_one_or_the_other, 4)
     free_all();
 }
 
+/* guarantees: supervisor.once */
 EXPLORE(an_end_that_two_say_counts_once, 4)
 {
     cen_child_options children[] = {kid_options(0)};
@@ -179,6 +180,7 @@ EXPLORE(a_start_that_meets_its_limit_counts_or_has_failed, 4)
     free_all();
 }
 
+/* guarantees: supervisor.once */
 EXPLORE(what_is_said_while_a_supervisor_is_freed_touches_nothing_of_it, 4)
 {
     cen_child_options children[] = {kid_options(0)};
@@ -249,7 +251,7 @@ EXPLORE(of_two_who_add_a_last_child_one_is_refused, 4)
 static void terminate(void *argument)
 {
     (void)argument;
-    cen_status status = cen_supervisor_terminate(supervisor, "a", CEN_NOW);
+    cen_status status = cen_supervisor_terminate(supervisor, "a", CEN_NOW, NULL);
     expect(status == CEN_OK || status == CEN_TIMEOUT);
 }
 

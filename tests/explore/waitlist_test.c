@@ -115,6 +115,7 @@ static void give_one(void *unused)
     give_permit();
 }
 
+/* guarantees: waitlist.L3 */
 EXPLORE(a_thread_that_waits_gets_the_permit, 4)
 {
     begin(0);
@@ -125,6 +126,7 @@ EXPLORE(a_thread_that_waits_gets_the_permit, 4)
     expect_equal(waiting.crowd, 0);
 }
 
+/* guarantees: waitlist.L3 */
 EXPLORE(a_pending_future_that_waits_gets_the_permit, 4)
 {
     begin(0);
@@ -135,6 +137,7 @@ EXPLORE(a_pending_future_that_waits_gets_the_permit, 4)
     expect_equal(waiting.crowd, 0);
 }
 
+/* guarantees: waitlist.L3 */
 EXPLORE(a_thread_and_a_future_share_two_permits, 3)
 {
     begin(0);
@@ -148,6 +151,7 @@ EXPLORE(a_thread_and_a_future_share_two_permits, 3)
     expect_equal(waiting.crowd, 0);
 }
 
+/* guarantees: waitlist.L3 */
 EXPLORE(two_givers_reach_two_waiting_threads, 3)
 {
     begin(0);
@@ -163,6 +167,7 @@ EXPLORE(two_givers_reach_two_waiting_threads, 3)
 
 /* The one that is next in line gives up; the one behind it must not sleep
  * beside the permit. */
+/* guarantees: waitlist.heir */
 EXPLORE(a_thread_that_expires_passes_the_role_on_to_a_thread, 3)
 {
     begin(0);
@@ -177,6 +182,7 @@ EXPLORE(a_thread_that_expires_passes_the_role_on_to_a_thread, 3)
     expect_equal(waiting.crowd, 0);
 }
 
+/* guarantees: waitlist.heir */
 EXPLORE(a_thread_that_expires_passes_the_role_on_to_a_future, 3)
 {
     begin(0);
@@ -191,6 +197,7 @@ EXPLORE(a_thread_that_expires_passes_the_role_on_to_a_future, 3)
     expect_equal(waiting.crowd, 0);
 }
 
+/* guarantees: waitlist.cancel */
 EXPLORE(cancel_says_cancelled_or_too_late_and_never_both, 4)
 {
     begin(0);
@@ -216,6 +223,7 @@ static void wait_until_sent_away(void *unused)
     ceni_waitlist_leave(&waiting, &place);
 }
 
+/* guarantees: waitlist.send-away */
 EXPLORE(everybody_who_is_sent_away_goes, 3)
 {
     begin(0);

@@ -9,7 +9,7 @@ static void end_it(void)
     if (!actor) return;
     cen_future stopped;
     cen_future_init(&stopped);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped, NULL), CEN_OK);
     expect_equal(cen_future_wait(&stopped, CEN_NEVER), CEN_OK);
     expect_equal(cen_actor_free(actor), CEN_OK);
     actor = NULL;
@@ -35,6 +35,7 @@ TEST(an_actor_that_gets_no_memory_leaves_nothing_behind)
     expect_equal(fault_sweep_check(&sweep), 2);
 }
 
+/* guarantees: actor.later */
 TEST(a_message_for_later_for_which_nobody_keeps_time_is_refused_and_can_be_sent_again)
 {
     letter one;
@@ -42,11 +43,11 @@ TEST(a_message_for_later_for_which_nobody_keeps_time_is_refused_and_can_be_sent_
     runtime = NULL;
     make_actor(.name = NULL);
     ceni_fault_arm(CENI_FAULT_THREAD, 1);
-    expect_equal(cen_actor_tell_after(actor, &one.message, second), CEN_SYSTEM);
+    expect_equal(cen_actor_tell_after(actor, &one.message, second, NULL), CEN_SYSTEM);
     expect(ceni_fault_disarm());
     expect_equal(look().queued, 0);
     expect(!cen_message_cancel(&one.message));
-    expect_equal(cen_actor_tell_after(actor, &one.message, second), CEN_OK);
+    expect_equal(cen_actor_tell_after(actor, &one.message, second, NULL), CEN_OK);
     ceni_sleep_until(ceni_clock_now() + 2 * second);
     ceni_world_settle();
     expect_equal(one.handled, 1);

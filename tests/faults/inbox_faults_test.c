@@ -32,6 +32,7 @@ static void free_it(void)
     inbox = NULL;
 }
 
+/* guarantees: inbox.out-of-memory */
 TEST(an_inbox_that_gets_no_memory_or_no_descriptor_leaves_nothing_behind)
 {
     fault_sweep memory = {
@@ -90,6 +91,7 @@ static const char *done_all_the_same(cen_status status)
     return status == CEN_OK ? NULL : "a wake-up for no reason changes what is done";
 }
 
+/* guarantees: inbox.wait */
 TEST(a_wait_that_wakes_for_no_reason_sleeps_on)
 {
     fault_sweep sweep = {
@@ -97,6 +99,7 @@ TEST(a_wait_that_wakes_for_no_reason_sleeps_on)
     expect(fault_sweep_check(&sweep) >= 2);
 }
 
+/* guarantees: inbox.out-of-memory */
 TEST(posting_running_and_freeing_need_no_memory)
 {
     make_it();

@@ -62,6 +62,7 @@ static unsigned sweep(unsigned mask, cen_status expected)
     }
 }
 
+/* guarantees: pollable.out-of-memory */
 TEST(a_pollable_that_gets_no_memory_or_no_descriptor_leaves_nothing_behind)
 {
     expect_equal(sweep(CENI_FAULT_ALLOC, CEN_NO_MEMORY), 4);
@@ -74,6 +75,7 @@ static void count_run(cen_job *job)
     job->next = NULL;
 }
 
+/* guarantees: pollable.out-of-memory */
 TEST(posting_running_and_freeing_need_neither_memory_nor_descriptors)
 {
     cen_pollable *pollable = NULL;

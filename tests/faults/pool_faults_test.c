@@ -35,7 +35,7 @@ static cen_status make_one(void)
     cen_error error = {.status = CEN_OK};
     shop = (workshop){0};
     cen_status status = cen_pool_new(&to_make, &pool, &error);
-    if (status != CEN_OK) expect_error(&error, status, "no memory");
+    if (status != CEN_OK) expect_error(&error, status, "out of memory");
     return status;
 }
 
@@ -46,6 +46,7 @@ static const char *nothing_was_made(cen_status status)
     return no_memory(status);
 }
 
+/* guarantees: pool-api.allocator */
 TEST(a_pool_that_gets_no_memory_leaves_none_behind)
 {
     static const uint32_t maxima[] = {1, 10, 5000};
@@ -78,6 +79,7 @@ TEST(a_pool_for_which_there_is_no_line_is_not_made)
     free_pool(others[2]);
 }
 
+/* guarantees: pool-api.allocator */
 TEST(all_memory_of_a_pool_is_asked_of_its_allocator_and_none_elsewhere)
 {
     for (unsigned allowed = 0; allowed < 5; allowed++) { /* but its struct, which stays with the process */
@@ -143,6 +145,7 @@ static void give_and_free(void)
     free_it();
 }
 
+/* guarantees: pool-bugs.count-leak */
 TEST(a_resize_that_gets_no_memory_changes_nothing)
 {
     for (int grown = 0; grown < 2; grown++) {
@@ -165,6 +168,7 @@ static bool visit_all(void *argument, const cen_object_view *holding)
     return true;
 }
 
+/* guarantees: pool.L17 */
 TEST(nothing_but_new_and_a_growing_resize_needs_memory)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -323,6 +327,7 @@ TEST(a_take_that_wakes_for_no_reason_sleeps_on_until_max_is_larger)
     sweep_waking(grow_for_a_sleeper);
 }
 
+/* guarantees: pool.L3 */
 TEST(several_that_wake_for_no_reason_are_still_served_in_their_order)
 {
     sweep_waking(pass_through_three);
@@ -333,6 +338,7 @@ TEST(close_reaches_a_take_that_woke_for_no_reason)
     sweep_waking(close_on_a_sleeper);
 }
 
+/* guarantees: pool.L7 */
 TEST(waking_for_no_reason_does_not_shorten_a_take)
 {
     sweep_waking(time_out);

@@ -39,6 +39,7 @@ static void free_it(void)
     pass(30 * SECOND); /* helpers linger */
 }
 
+/* guarantees: life-api.out-of-memory */
 TEST(a_pool_with_a_runtime_that_gets_no_memory_leaves_none_behind)
 {
     for (int eager = 0; eager < 2; eager++) {
@@ -99,6 +100,7 @@ static void end(void)
     pool = NULL;
 }
 
+/* guarantees: life-api.out-of-memory */
 TEST(a_pool_lives_on_when_one_of_its_threads_cannot_be_started)
 {
     fault_sweep sweep = {
@@ -106,6 +108,7 @@ TEST(a_pool_lives_on_when_one_of_its_threads_cannot_be_started)
     expect(fault_sweep_check(&sweep) >= 2);
 }
 
+/* guarantees: life-api.out-of-memory */
 TEST(a_pool_lives_on_when_its_first_thread_cannot_be_started)
 {
     ceni_fault_arm(CENI_FAULT_THREAD, 1);
@@ -115,6 +118,7 @@ TEST(a_pool_lives_on_when_its_first_thread_cannot_be_started)
     end();
 }
 
+/* guarantees: life-api.out-of-memory */
 TEST(the_life_of_a_pool_needs_no_memory_once_it_is_made)
 {
     begin();
@@ -126,6 +130,7 @@ TEST(the_life_of_a_pool_needs_no_memory_once_it_is_made)
     end();
 }
 
+/* guarantees: life-api.out-of-memory */
 TEST(a_pool_lives_on_when_a_sleeper_wakes_for_no_reason)
 {
     shared = make_runtime(.idle_timeout_ns = CEN_OFF); /* a world has room for few threads */
@@ -137,6 +142,7 @@ TEST(a_pool_lives_on_when_a_sleeper_wakes_for_no_reason)
 
 /* ---- No thread for a long time ------------------------------------------------------------------ */
 
+/* guarantees: life-api.out-of-memory */
 TEST(who_waits_is_served_when_a_helper_can_be_had_at_last)
 {
     s = (script){.opened = 0};
@@ -156,6 +162,7 @@ TEST(who_waits_is_served_when_a_helper_can_be_had_at_last)
 }
 
 /* Nothing has run on a helper yet, and there is none to be had: what is to be closed is closed all the same. */
+/* guarantees: life-api.out-of-memory */
 TEST(a_close_and_a_free_that_get_no_helper_close_everything)
 {
     for (int closes = 0; closes < 2; closes++) {

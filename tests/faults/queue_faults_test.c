@@ -172,6 +172,7 @@ static void sweep_making(cen_status (*operation)(void))
     fault_sweep_check(&sweep);
 }
 
+/* guarantees: queue.out-of-memory */
 TEST(a_queue_that_gets_no_memory_leaves_none_behind)
 {
     for (int drops = 0; drops < 2; drops++) {
@@ -183,6 +184,7 @@ TEST(a_queue_that_gets_no_memory_leaves_none_behind)
     }
 }
 
+/* guarantees: queue.out-of-memory */
 TEST(a_source_that_gets_no_memory_leaves_none_behind)
 {
     sweep_making(make_after);
@@ -266,6 +268,7 @@ static void sweep_pushing(cen_status (*operation)(void))
     expect_equal(total, 2);
 }
 
+/* guarantees: queue.out-of-memory */
 TEST(a_push_that_gets_no_block_pushes_nothing_and_the_queue_goes_on)
 {
     sweep_pushing(push_trying);
@@ -273,6 +276,7 @@ TEST(a_push_that_gets_no_block_pushes_nothing_and_the_queue_goes_on)
     sweep_pushing(push_by_force);
 }
 
+/* guarantees: queue.out-of-memory */
 TEST(a_select_that_gets_no_block_does_nothing_and_says_which)
 {
     sweep_pushing(push_by_select);
@@ -280,6 +284,7 @@ TEST(a_select_that_gets_no_block_does_nothing_and_says_which)
 
 /* ---- Nothing else allocates -------------------------------------------------------------------- */
 
+/* guarantees: queue.no-allocation */
 TEST(push_pop_select_and_close_need_no_memory)
 {
     int value = 1;
@@ -410,26 +415,31 @@ static void sweep_waking(int count, void (*setup)(void), cen_status (*operation)
     }
 }
 
+/* guarantees: queue.spurious */
 TEST(a_pop_that_wakes_for_no_reason_sleeps_on)
 {
     sweep_waking(3, make_empty, push_to_a_sleeping_pop);
 }
 
+/* guarantees: queue.spurious */
 TEST(a_push_that_wakes_for_no_reason_sleeps_on)
 {
     sweep_waking(2, make_full, pop_from_a_sleeping_push); /* a push to an unbounded queue never sleeps */
 }
 
+/* guarantees: queue.spurious */
 TEST(a_select_that_wakes_for_no_reason_sleeps_on)
 {
     sweep_waking(3, make_empty, push_to_a_sleeping_select);
 }
 
+/* guarantees: queue.spurious */
 TEST(close_reaches_a_pop_that_woke_for_no_reason)
 {
     sweep_waking(3, make_empty, close_on_a_sleeping_pop);
 }
 
+/* guarantees: queue.spurious */
 TEST(waking_for_no_reason_does_not_shorten_a_wait)
 {
     sweep_waking(3, make_empty, time_out);
@@ -470,6 +480,7 @@ static const char *all_were_dropped(cen_status status)
 }
 
 /* Ending cannot fail for lack of memory, so there may be nothing to sweep. */
+/* guarantees: queue.drop */
 TEST(free_drops_every_element_whatever_memory_there_is)
 {
     for (int i = 0; i < 2; i++) {

@@ -113,6 +113,7 @@ static unsigned sweep_register(void (*setup)(void), cen_status (*operation)(void
         .mask = CENI_FAULT_ALLOC, .setup = setup, .operation = operation, .check = nothing_changed, .undo = end_all});
 }
 
+/* guarantees: registry.refused */
 TEST(a_register_that_gets_no_memory_leaves_nothing_behind)
 {
     expect_equal(sweep_register(make_unique, register_new), 4);    /* the entry, its shelf, and two indices */
@@ -168,7 +169,7 @@ static void make_heard(void)
 
 static cen_status update_it(void)
 {
-    return cen_registry_update(registry, number, value_of(2), NULL);
+    return cen_registry_update(registry, number, value_of(2), NULL, NULL);
 }
 
 static const char *value_is_as_before(cen_status status)
@@ -188,7 +189,7 @@ static const char *nobody_listens(cen_status status)
 
 static void end_heard(void)
 {
-    expect_equal(cen_registry_unregister(registry, cen_key_text("key"), NULL), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("key"), NULL, NULL), CEN_OK);
     listening = NULL;
     end_all();
 }
@@ -223,6 +224,7 @@ TEST(a_listener_that_gets_no_memory_is_not_one)
 
 /* ---- What needs none --------------------------------------------------------------------------------------------------- */
 
+/* guarantees: registry.no-memory */
 TEST(removals_the_end_of_an_owner_and_free_ask_for_no_memory)
 {
     make_registry(.kind = CEN_DUPLICATE, .listener = hear_nothing);
@@ -230,8 +232,8 @@ TEST(removals_the_end_of_an_owner_and_free_ask_for_no_memory)
     for (int i = 0; i < 20; i++) number = put("key", i, owner);
     for (int i = 0; i < 20; i++) put("other", i, owner);
     uint64_t before = ceni_world_allocations();
-    expect_equal(cen_registry_remove(registry, number), CEN_OK);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("key"), owner), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("key"), owner, NULL), CEN_OK);
     expect_equal(cen_owner_end(owner), CEN_OK);
     expect_equal(look().entries, 0);
     cen_registry *mine = registry;

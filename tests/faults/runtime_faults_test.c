@@ -40,6 +40,7 @@ static void free_it(void)
     runtime = NULL;
 }
 
+/* guarantees: runtime.out-of-memory */
 TEST(a_runtime_that_gets_no_memory_or_no_descriptor_leaves_nothing_behind)
 {
     for (int manual = 0; manual < 2; manual++) {
@@ -64,6 +65,7 @@ static void leave_it(void)
     runtime = NULL;
 }
 
+/* guarantees: runtime.out-of-memory */
 TEST(one_who_joins_and_gets_no_memory_is_told_so_and_is_not_counted)
 {
     fault_sweep sweep = {
@@ -74,6 +76,7 @@ TEST(one_who_joins_and_gets_no_memory_is_told_so_and_is_not_counted)
 
 /* ---- No keeper ------------------------------------------------------------------------ */
 
+/* guarantees: runtime.out-of-memory */
 TEST(an_alarm_for_which_no_keeper_can_be_had_is_set_all_the_same_and_the_next_set_tries_again)
 {
     cen_runtime *own = join_own();
@@ -115,7 +118,7 @@ static void make_timer_and_runtime(void)
 
 static cen_status start_it(void)
 {
-    return cen_timer_start(&timer, runtime, cen_in_s(1));
+    return cen_timer_start(&timer, runtime, cen_in_s(1), NULL);
 }
 
 static const char *not_started_and_can_be(cen_status status)
@@ -139,6 +142,7 @@ static void end_timer_and_runtime(void)
     ceni_world_settle();
 }
 
+/* guarantees: runtime.timer-life */
 TEST(a_timer_for_which_memory_or_a_keeper_cannot_be_had_is_not_started)
 {
     for (int i = 0; i < 2; i++) {
@@ -152,13 +156,14 @@ TEST(a_timer_for_which_memory_or_a_keeper_cannot_be_had_is_not_started)
     }
 }
 
+/* guarantees: runtime.timer-life */
 TEST(a_timer_is_done_and_given_up_although_nothing_can_be_had_any_more)
 {
     cen_timer given_up;
     cen_timer_init(&timer);
     cen_timer_init(&given_up);
-    expect_equal(cen_timer_start(&timer, NULL, cen_in_s(1)), CEN_OK);
-    expect_equal(cen_timer_start(&given_up, NULL, CEN_NEVER), CEN_OK);
+    expect_equal(cen_timer_start(&timer, NULL, cen_in_s(1), NULL), CEN_OK);
+    expect_equal(cen_timer_start(&given_up, NULL, CEN_NEVER, NULL), CEN_OK);
     ceni_fault_arm(CENI_FAULT_ANY & ~(unsigned)CENI_FAULT_WAIT, 1);
     expect(cen_future_cancel(&given_up.future));
     pass(second);
@@ -193,6 +198,7 @@ static const char *nothing_was_posted(cen_status status)
     return ceni_load_seq_cst(&jobs[0].ended) == 1 ? NULL : "it was not run once afterwards";
 }
 
+/* guarantees: runtime.out-of-memory */
 TEST(an_errand_for_which_there_is_no_helper_at_all_is_refused)
 {
     fault_sweep sweep = {.mask = CENI_FAULT_THREAD,
@@ -203,6 +209,7 @@ TEST(an_errand_for_which_there_is_no_helper_at_all_is_refused)
     expect_equal(fault_sweep_check(&sweep), 1);
 }
 
+/* guarantees: runtime.out-of-memory */
 TEST(an_errand_for_which_no_further_helper_can_be_had_waits_for_those_there_are)
 {
     make_with_jobs();
@@ -223,6 +230,7 @@ TEST(an_errand_for_which_no_further_helper_can_be_had_waits_for_those_there_are)
 }
 
 /* The first blocks, the second found no helper; the third brings one for each. */
+/* guarantees: runtime.out-of-memory */
 TEST(the_next_post_brings_the_helpers_that_could_not_be_had_before)
 {
     make_with_jobs();
@@ -267,6 +275,7 @@ static const char *done_all_the_same(cen_status status)
     return status == CEN_OK ? NULL : "a wake-up for no reason changes what is done";
 }
 
+/* guarantees: runtime.out-of-memory */
 TEST(threads_that_wake_for_no_reason_do_what_they_did_before)
 {
     fault_sweep sweep = {.mask = CENI_FAULT_WAIT,
@@ -279,6 +288,7 @@ TEST(threads_that_wake_for_no_reason_do_what_they_did_before)
 
 /* ---- The end needs nothing ----------------------------------------------------------------- */
 
+/* guarantees: runtime.free */
 TEST(a_runtime_ends_although_nothing_can_be_had_any_more)
 {
     make_with_jobs();
@@ -312,6 +322,7 @@ static void post_without_thread(task *one, unsigned nth)
     ceni_world_settle();
 }
 
+/* guarantees: runtime.jobs */
 TEST(a_job_for_which_no_thread_can_be_had_is_tried_again_by_the_keeper)
 {
     make_with_tasks(make_runtime(.name = NULL));
@@ -339,6 +350,7 @@ TEST(the_keeper_tries_again_until_there_is_a_thread)
     free_it();
 }
 
+/* guarantees: runtime.jobs */
 TEST(a_job_for_which_no_thread_can_be_had_is_tried_again_at_the_next_post)
 {
     make_with_tasks(make_runtime(.name = NULL));
@@ -369,6 +381,7 @@ TEST(a_job_that_found_no_further_helper_does_not_wait_for_one_that_blocks)
     free_it();
 }
 
+/* guarantees: runtime.jobs */
 TEST(jobs_for_which_there_is_no_memory_for_the_process_own_wait_for_the_next)
 {
     make_with_tasks(NULL);

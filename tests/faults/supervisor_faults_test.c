@@ -121,12 +121,12 @@ TEST(a_child_that_gets_no_thread_has_not_started)
     cen_child_options thread = CEN_CHILD_OPTIONS(.name = "t", .run = run_until_asked);
     /* helpers are there from now on */
     expect_equal(cen_supervisor_add(supervisor, &thread, CEN_NEVER, NULL, NULL), CEN_OK);
-    expect_equal(cen_supervisor_remove(supervisor, "t", CEN_NEVER), CEN_OK);
+    expect_equal(cen_supervisor_remove(supervisor, "t", CEN_NEVER, NULL), CEN_OK);
     ceni_world_settle();
     ceni_fault_arm(CENI_FAULT_THREAD, 1);
     expect_equal(cen_supervisor_add(supervisor, &thread, CEN_NEVER, NULL, &error), CEN_SYSTEM);
     expect(ceni_fault_disarm());
-    expect_text(error.text, "child \"t\" could not have a thread");
+    expect_text(error.text, "child \"t\": cannot start a thread");
     expect_equal(look().children, 2);
     end_family();
     expect_equal(ceni_world_bytes(), 0);

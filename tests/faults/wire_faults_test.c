@@ -120,6 +120,6 @@ TEST(a_connection_that_gets_no_memory_for_what_comes_in_is_lost)
     tube_poll(CENI_LOOP_READ);
     expect(ceni_fault_disarm());
     expect_equal(requests[0].future.status, CEN_LOST);
-    expect(strstr(error.text, "no memory"));
+    expect(strstr(error.text, "out of memory for input"));
     tube_close();
 }

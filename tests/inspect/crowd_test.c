@@ -43,6 +43,7 @@ static bool is_closed_within(int client, double seconds, bool sends)
     return false;
 }
 
+/* guarantees: inspect.slow-clients */
 TEST(who_sends_a_byte_now_and_then_is_cut_off_all_the_same)
 {
     cen_inspect *inspect = inspect_impatient((cen_inspect_options){.clients = 4}, 250);
@@ -101,6 +102,7 @@ static bool slow_ones_are_told_so(const char *place, bool control, int patience_
     return in_time;
 }
 
+/* guarantees: inspect.bad-request */
 TEST(who_begins_to_ask_and_is_too_slow_is_told_so)
 {
     char where[100];
@@ -122,6 +124,7 @@ TEST(a_connection_that_a_browser_keeps_ready_is_closed_without_a_word)
     cen_inspect_stop(inspect);
 }
 
+/* guarantees: inspect.slow-clients */
 TEST(one_too_many_is_told_so_and_served_when_there_is_room)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.clients = 2});
@@ -137,7 +140,7 @@ TEST(one_too_many_is_told_so_and_served_when_there_is_room)
     /* until both have been accepted */
     while ((r = ask(at, "GET", "/api/process", NULL)).code == 200 && now() < end) reply_fini(&r);
     expect_text(reply_header(&r, "Retry-After"), "1");
-    expect_error(r, 503, "FULL", "2 clients");
+    expect_error(r, 503, "FULL", "too many clients (options.clients = 2)");
     close(slow[0]);
     end = now() + 3;
     while ((r = ask(at, "GET", "/api/process", NULL)).code != 200 && now() < end) reply_fini(&r);
@@ -152,6 +155,7 @@ TEST(one_too_many_is_told_so_and_served_when_there_is_room)
     cen_inspect_stop(inspect);
 }
 
+/* guarantees: inspect.slow-clients */
 TEST(who_asks_nothing_makes_room_for_who_does)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.clients = 2});
@@ -232,6 +236,7 @@ static void join_large(ceni_directory_entry *entry, const int *size)
     ceni_directory_join(ceni_directory_process(), entry);
 }
 
+/* guarantees: inspect.slow-clients */
 TEST(an_answer_beyond_its_bound_is_an_error_and_not_half_of_it)
 {
     static const int size = 17, fits = 12;
@@ -252,6 +257,7 @@ TEST(an_answer_beyond_its_bound_is_an_error_and_not_half_of_it)
     cen_inspect_stop(inspect);
 }
 
+/* guarantees: inspect.slow-clients */
 TEST(who_reads_slowly_holds_up_nobody_and_is_cut_off)
 {
     static const int size = 12;
@@ -320,6 +326,7 @@ TEST(a_crowd_is_served_refused_or_cut_off_and_afterwards_all_is_well)
     cen_inspect_stop(inspect);
 }
 
+/* guarantees: inspect.slow-clients */
 TEST(without_a_descriptor_to_spare_it_waits_and_does_not_spin)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL});

@@ -24,6 +24,7 @@ static long code_of(reply r)
     return code;
 }
 
+/* guarantees: inspect.token */
 TEST(with_a_token_nothing_of_the_process_is_told_without_it)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.token = TOKEN, .control = true});
@@ -45,6 +46,7 @@ TEST(with_a_token_nothing_of_the_process_is_told_without_it)
     cen_inspect_stop(inspect);
 }
 
+/* guarantees: inspect.token */
 TEST(a_token_that_is_almost_right_is_wrong)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.token = TOKEN});
@@ -67,6 +69,7 @@ TEST(a_token_that_is_almost_right_is_wrong)
 }
 
 /* A page at http://evil.example makes that name point at 127.0.0.1, and is then of the same origin as this server. */
+/* guarantees: inspect.strangers */
 TEST(a_name_that_was_made_to_point_here_is_refused)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.token = TOKEN, .control = true});
@@ -95,6 +98,7 @@ TEST(a_name_that_was_made_to_point_here_is_refused)
 }
 
 /* ssh -L 9911:/path/to/socket makes an address of TCP of it, on a machine with a browser. */
+/* guarantees: inspect.strangers */
 TEST(a_name_that_was_made_to_point_at_a_forwarded_socket_is_refused)
 {
     char where[128];
@@ -110,6 +114,7 @@ TEST(a_name_that_was_made_to_point_at_a_forwarded_socket_is_refused)
     cen_inspect_stop(inspect);
 }
 
+/* guarantees: inspect.strangers */
 TEST(a_page_of_another_site_may_tell_nothing)
 {
     cen_crew *crew;
@@ -165,6 +170,7 @@ TEST(a_unix_socket_has_no_rights_for_others)
 }
 
 /* Even if somebody made the socket's file open to all. Only root can be somebody else, to try it. */
+/* guarantees: inspect.strangers */
 TEST(another_user_is_refused_whatever_the_mode_of_the_file_is)
 {
     if (geteuid() != 0) {
@@ -196,7 +202,7 @@ TEST(another_user_is_refused_whatever_the_mode_of_the_file_is)
     pid_t stranger = fork();
     if (stranger == 0) {
         expect(setgroups(0, NULL) == 0 && setresgid(4712, 4712, 4712) == 0 && setresuid(4712, 4712, 4712) == 0);
-        expect_error(ask(where, "GET", "/api/process", NULL), 403, "MISUSE", "for the user");
+        expect_error(ask(where, "GET", "/api/process", NULL), 403, "MISUSE", "only for the user of the process");
         _exit(0);
     }
     expect_equal(waitpid(stranger, &status, 0), stranger);

@@ -102,7 +102,7 @@ static int starve(const char *at, const char *path, bool may_lack)
             reply_fini(&r);
             return which - 1;
         }
-        if (r.curl == 0 && r.code != 200) expect_error(r, 503, "NO_MEMORY", "no memory");
+        if (r.curl == 0 && r.code != 200) expect_error(r, 503, "NO_MEMORY", "out of memory");
         else if (r.curl != 0) expect(r.length == 0); /* there was not even memory to say so */
         else if (may_lack) json_decref(reply_json(&r));
         else test_fail(__FILE__, __LINE__, "%s: 200 without memory", path);
@@ -121,6 +121,7 @@ static cen_status make_nothing(void *argument, void **out, cen_error *error)
     return CEN_OK;
 }
 
+/* guarantees: inspect.out-of-memory */
 TEST(an_answer_without_memory_is_an_error_and_the_next_is_whole)
 {
     static const cen_driver_calls calls = {
@@ -147,6 +148,7 @@ TEST(an_answer_without_memory_is_an_error_and_the_next_is_whole)
     for (int i = 0; i < 3; i++) cen_pool_free(pools[i]);
 }
 
+/* guarantees: inspect.out-of-memory */
 TEST(metrics_without_memory_are_none)
 {
     main_thread = pthread_self();

@@ -53,6 +53,7 @@ static cen_status start_at(const char *at, cen_inspect **out, cen_error *error)
     return cen_inspect_start(&options, out, error);
 }
 
+/* guarantees: inspect.leftovers */
 TEST(a_hundred_starts_and_stops_leave_nothing_behind)
 {
     make_scratch();
@@ -167,6 +168,7 @@ static void remove_in_place(const char *name)
     expect_equal(unlink(path), 0);
 }
 
+/* guarantees: inspect.leftovers */
 TEST(what_killed_processes_have_left_is_gone_when_the_next_one_starts)
 {
     make_scratch();
@@ -181,6 +183,7 @@ TEST(what_killed_processes_have_left_is_gone_when_the_next_one_starts)
 }
 
 /* Of a number that nobody here has, as if from another namespace: somebody answers. And what is not ours is not touched. */
+/* guarantees: inspect.leftovers */
 TEST(what_is_not_known_to_be_left_stays)
 {
     make_scratch();
@@ -234,6 +237,7 @@ TEST(an_address_that_is_taken_is_told_so)
     cen_inspect_stop(other);
 }
 
+/* guarantees: inspect.leftovers */
 TEST(a_socket_at_which_somebody_answers_is_not_replaced_and_a_dead_one_is)
 {
     make_scratch();
@@ -255,11 +259,12 @@ TEST(a_socket_at_which_somebody_answers_is_not_replaced_and_a_dead_one_is)
     int file = open(where + 5, O_CREAT | O_WRONLY | O_CLOEXEC, 0600); /* a file of the user's is nobody's to remove */
     close(file);
     expect_equal(start_at(where, &other, &error), CEN_EXISTS);
-    expect(strstr(error.text, "no socket") != NULL);
+    expect(strstr(error.text, "is not a socket") != NULL);
     expect_equal(unlink(where + 5), 0);
     remove_scratch();
 }
 
+/* guarantees: inspect.leftovers */
 TEST(what_took_the_place_of_its_socket_is_left_there_by_stop)
 {
     make_scratch();
@@ -400,6 +405,7 @@ static void await_sleep(void)
     }
 }
 
+/* guarantees: inspect.L14 */
 TEST(a_child_has_no_server_and_its_stop_takes_nothing_from_its_parent)
 {
     make_scratch();
@@ -445,6 +451,7 @@ TEST(a_child_has_no_server_and_its_stop_takes_nothing_from_its_parent)
 }
 
 /* The child inherits the listener, and does nothing about it. */
+/* guarantees: inspect.L14 */
 TEST(a_child_that_lives_on_does_not_hold_the_port)
 {
     cen_inspect *inspect = inspect_started((cen_inspect_options){.at = NULL}), *again;

@@ -90,6 +90,7 @@ static void *give_late(void *lease)
     return NULL;
 }
 
+/* guarantees: inspect.metrics */
 TEST(pools_of_databases_have_the_names_of_opentelemetry)
 {
     cen_pool *pool = make_pool("orders", &database);
@@ -292,6 +293,7 @@ static void expect_kept(int pools, int own, int conventional)
     end_wide(pools);
 }
 
+/* guarantees: inspect.long-metrics */
 TEST(what_would_be_too_long_loses_histograms_and_says_how_many)
 {
     expect_kept(20, 20, 20);
@@ -299,6 +301,7 @@ TEST(what_would_be_too_long_loses_histograms_and_says_how_many)
     expect_kept(100, 0, 0);
 }
 
+/* guarantees: inspect.long-metrics */
 TEST(what_is_too_long_without_any_histogram_is_an_error)
 {
     make_wide(WIDE_MOST);
@@ -405,7 +408,7 @@ static void move_out(household *h)
     cen_lanes_free(h->lanes);
     cen_future stopped;
     cen_future_init(&stopped);
-    cen_actor_stop(h->actor, CEN_STOP_DRAIN, &stopped);
+    cen_actor_stop(h->actor, CEN_STOP_DRAIN, &stopped, NULL);
     cen_future_wait(&stopped, CEN_NEVER);
     cen_actor_free(h->actor);
     cen_poller_free(h->poller);
@@ -428,6 +431,7 @@ static void write_file(const char *path, const char *text, size_t length)
     expect(file && fwrite(text, 1, length, file) == length && fclose(file) == 0);
 }
 
+/* guarantees: inspect.metrics */
 TEST(promtool_has_no_complaint_whatever_components_are_called)
 {
     char folder[] = "/tmp/cenote-metrics-XXXXXX", path[64], command[256];
@@ -541,6 +545,7 @@ static void await_number(const char *prometheus, const char *query, char number[
     }
 }
 
+/* guarantees: inspect.metrics */
 TEST(prometheus_reads_openmetrics_with_a_token_whatever_components_are_called)
 {
     char folder[] = "/tmp/cenote-metrics-XXXXXX", target[64], prometheus[64], state[16], trouble[400], command[64],

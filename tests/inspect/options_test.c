@@ -42,18 +42,20 @@ TEST(options_that_are_wrong_are_named)
     expect_equal(cen_inspect_start(&fine, NULL, NULL), CEN_INVALID);
 }
 
+/* guarantees: inspect.control-token */
 TEST(control_over_tcp_without_a_token_is_refused)
 {
     static const char *const tcp[] = {"127.0.0.1:0", "localhost:0", "[::1]:0"};
     for (size_t i = 0; i < sizeof tcp / sizeof tcp[0]; i++) {
         expect_refused((cen_inspect_options){.at = tcp[i], .control = true}, "options.control");
-        expect_refused((cen_inspect_options){.at = tcp[i], .control = true}, "set a token, or use a Unix socket");
+        expect_refused((cen_inspect_options){.at = tcp[i], .control = true}, "set a token or use a Unix socket");
     }
     cen_inspect_stop(
         inspect_started((cen_inspect_options){.at = "127.0.0.1:0", .control = true, .token = "a-token-of-16-bytes"}));
     cen_inspect_stop(inspect_started((cen_inspect_options){.at = "127.0.0.1:0"}));
 }
 
+/* guarantees: inspect.control-token */
 TEST(control_over_a_unix_socket_needs_no_token)
 {
     char where[64];
@@ -102,6 +104,7 @@ TEST(addresses_that_are_wrong_are_shown)
     expect_refused((cen_inspect_options){.at = path}, "at most 107 bytes");
 }
 
+/* guarantees: inspect.anywhere */
 TEST(an_address_that_others_reach_needs_a_word_for_it)
 {
     static const char *const open[] = {
@@ -121,6 +124,7 @@ TEST(an_address_that_others_reach_needs_a_word_for_it)
     }
 }
 
+/* guarantees: inspect.anywhere */
 TEST(anywhere_with_a_token_listens_everywhere_and_asks_for_it)
 {
     cen_inspect *inspect =

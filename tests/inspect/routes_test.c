@@ -95,6 +95,7 @@ static void look_at_all(void)
     json_decref(one);
 }
 
+/* guarantees: inspect.components */
 TEST(every_component_is_shown_over_tcp)
 {
     begin(NULL, false);
@@ -103,6 +104,7 @@ TEST(every_component_is_shown_over_tcp)
     end();
 }
 
+/* guarantees: inspect.components */
 TEST(every_component_is_shown_over_a_unix_socket)
 {
     char where[128];
@@ -113,6 +115,7 @@ TEST(every_component_is_shown_over_a_unix_socket)
     end();
 }
 
+/* guarantees: inspect.components */
 TEST(every_component_is_shown_over_ipv6)
 {
     begin("[::1]:0", false);
@@ -149,6 +152,7 @@ TEST(events_are_read_on_from_where_they_ended)
     end();
 }
 
+/* guarantees: inspect.bad-request */
 TEST(what_is_not_there_is_a_json_error)
 {
     begin(NULL, false);
@@ -168,14 +172,17 @@ TEST(what_is_not_there_is_a_json_error)
     end();
 }
 
+/* guarantees: inspect.bad-request */
 TEST(arguments_that_are_wrong_are_named)
 {
     begin(NULL, false);
-    expect_error(ask(at, "GET", "/api/components?parts=2", NULL), 400, "INVALID", "parts is \"2\"");
-    expect_error(ask(at, "GET", "/api/components?part=1", NULL), 400, "INVALID", "no argument part");
-    expect_error(ask(at, "GET", "/api/components?parts=1&parts=0", NULL), 400, "INVALID", "parts is there twice");
-    expect_error(ask(at, "GET", "/api/components?parts", NULL), 400, "INVALID", "parts is \"\"");
-    expect_error(ask(at, "GET", "/api/process?most=1", NULL), 400, "INVALID", "no argument most");
+    expect_error(ask(at, "GET", "/api/components?parts=2", NULL), 400, "INVALID",
+                 "parts must be a number up to 1 (got \"2\")");
+    expect_error(ask(at, "GET", "/api/components?part=1", NULL), 400, "INVALID", "unknown argument part");
+    expect_error(ask(at, "GET", "/api/components?parts=1&parts=0", NULL), 400, "INVALID", "argument parts given twice");
+    expect_error(ask(at, "GET", "/api/components?parts", NULL), 400, "INVALID",
+                 "parts must be a number up to 1 (got \"\")");
+    expect_error(ask(at, "GET", "/api/process?most=1", NULL), 400, "INVALID", "unknown argument most");
     expect_error(ask(at, "GET", "/api/events?after=-1", NULL), 400, "INVALID", "after");
     expect_error(ask(at, "GET", "/api/events?after=18446744073709551616", NULL), 400, "INVALID", "after");
     expect_error(ask(at, "GET", "/api/events?limit=10001", NULL), 400, "INVALID", "limit");
@@ -275,6 +282,7 @@ static uint32_t workers(void)
     return stats.workers;
 }
 
+/* guarantees: inspect.control */
 TEST(a_component_obeys_if_control_is_on)
 {
     char path[64];
@@ -290,6 +298,7 @@ TEST(a_component_obeys_if_control_is_on)
     end();
 }
 
+/* guarantees: inspect.control */
 TEST(nothing_is_told_if_control_is_off)
 {
     char path[64];
@@ -300,6 +309,7 @@ TEST(nothing_is_told_if_control_is_off)
     end();
 }
 
+/* guarantees: inspect.control */
 TEST(what_cannot_be_told_is_refused_and_changes_nothing)
 {
     char path[64];
@@ -307,13 +317,13 @@ TEST(what_cannot_be_told_is_refused_and_changes_nothing)
     crew_path(path, sizeof path);
     static const struct {
         const char *body, *words;
-    } wrong[] = {{"", "byte 1: an object"},
+    } wrong[] = {{"", "byte 1: expected an object"},
                  {"[]", "byte 1"},
-                 {"{\"action\":\"resize\",\"value\":3} x", "nothing after"},
-                 {"{\"action\":\"resize\",\"value\":3.5}", "a whole number"},
-                 {"{\"action\":\"resize\",\"value\":\"3\"}", "a whole number"},
+                 {"{\"action\":\"resize\",\"value\":3} x", "expected nothing after"},
+                 {"{\"action\":\"resize\",\"value\":3.5}", "an integer"},
+                 {"{\"action\":\"resize\",\"value\":\"3\"}", "an integer"},
                  {"{\"action\":\"resize\",\"value\":99999999999999999999}", "63 bits"},
-                 {"{\"action\":\"resize\",\"action\":\"resize\"}", "once"},
+                 {"{\"action\":\"resize\",\"action\":\"resize\"}", "only once"},
                  {"{\"value\":3}", "\"action\""},
                  {"{\"word\":\"resize\"}", "\"action\" or \"value\""},
                  {"action=resize&value=3", "byte 1"}};
@@ -327,6 +337,7 @@ TEST(what_cannot_be_told_is_refused_and_changes_nothing)
     end();
 }
 
+/* guarantees: inspect.bad-request */
 TEST(what_is_too_long_is_refused_before_it_has_come)
 {
     begin(NULL, true);
@@ -376,6 +387,7 @@ TEST(what_is_no_http_is_refused_and_nothing_breaks)
     cen_inspect_stop(inspect);
 }
 
+/* guarantees: inspect.bad-request */
 TEST(a_zero_in_an_address_is_refused_and_not_taken_for_its_end)
 {
     begin(NULL, true);
@@ -388,6 +400,7 @@ TEST(a_zero_in_an_address_is_refused_and_not_taken_for_its_end)
     end();
 }
 
+/* guarantees: inspect.strangers */
 TEST(of_two_hosts_none_is_believed)
 {
     begin(NULL, false);

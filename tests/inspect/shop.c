@@ -212,7 +212,7 @@ static void *give_tasks(void *argument)
 static void write_down(void *argument, cen_message *message)
 {
     (void)argument;
-    cen_actor_tell_after(ledger, message, 20 * MS);
+    cen_actor_tell_after(ledger, message, 20 * MS, NULL);
 }
 
 static void make_tasks(void)
@@ -230,7 +230,7 @@ static void make_tasks(void)
     fine(cen_actor_new(&a, &ledger, &error), &error);
     static cen_message sold;
     cen_message_init(&sold, "sold");
-    assert(cen_actor_tell(ledger, &sold) == CEN_OK);
+    assert(cen_actor_tell(ledger, &sold, NULL) == CEN_OK);
 }
 
 /* ---- Members and children ------------------------------------------------------------------------ */
@@ -245,7 +245,7 @@ static void make_router(void)
         cen_member *member;
         cen_member_options m = CEN_MEMBER_OPTIONS(.name = names[i], .weight = (uint32_t)i + 1);
         fine(cen_router_add(search, &m, &member, &error), &error);
-        cen_member_up(member);
+        cen_member_up(member, NULL);
         if (i == MEMBERS - 1) cen_member_down(member, &cause);
     }
 }
@@ -330,7 +330,7 @@ static void end_all(void)
     cen_lanes_free(lanes);
     cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(5), NULL, NULL);
     cen_crew_free(crew);
-    cen_actor_stop(ledger, CEN_STOP_DROP, NULL);
+    cen_actor_stop(ledger, CEN_STOP_DROP, NULL, NULL);
     while (cen_actor_free(ledger) == CEN_BUSY) sleep_for(MS);
     cen_queue_free(jobs);
 }

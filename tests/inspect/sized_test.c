@@ -21,6 +21,7 @@ static cen_status call_start(void *given)
     return status;
 }
 
+/* guarantees: sized.every-size */
 TEST(options_of_every_size_are_accepted)
 {
     static const sized_case cases[] = {SIZED_INPUT(cen_inspect_options, size, fill, call_start)};

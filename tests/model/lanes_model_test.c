@@ -301,12 +301,14 @@ static model lanes_model(unsigned steps, unsigned runs)
                    .runs = runs};
 }
 
+/* guarantees: lanes.limits, task-bugs.limit */
 PLAIN_TEST(lanes_match_their_model_in_short_runs)
 {
     model m = lanes_model(40, 3000);
     model_check(&m);
 }
 
+/* guarantees: lanes.limits */
 PLAIN_TEST(lanes_match_their_model_in_long_runs)
 {
     model m = lanes_model(1000, 100);

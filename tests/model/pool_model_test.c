@@ -15,12 +15,14 @@ static model pools(unsigned steps, unsigned runs)
                    .runs = runs};
 }
 
+/* guarantees: pool.L1, pool.L2 */
 PLAIN_TEST(pools_match_their_model_in_short_runs)
 {
     model m = pools(50, 4000);
     model_check(&m);
 }
 
+/* guarantees: pool.L1, pool.L2 */
 PLAIN_TEST(pools_match_their_model_in_long_runs)
 {
     model m = pools(1000, 200);

@@ -343,16 +343,19 @@ static void try_programs(cen_queue_kind which, const action *actions, unsigned p
     printf("     %" PRIu64 " histories of %u programs are in order\n", schedules, programs);
 }
 
+/* guarantees: queue.order */
 PLAIN_TEST(histories_of_a_bounded_queue_can_be_put_in_order)
 {
     try_programs(CEN_QUEUE_BOUNDED, bounded_actions, 3000);
 }
 
+/* guarantees: queue.order */
 PLAIN_TEST(histories_of_an_unbounded_queue_can_be_put_in_order)
 {
     try_programs(CEN_QUEUE_UNBOUNDED, unbounded_actions, 3000);
 }
 
+/* guarantees: queue.rendezvous */
 PLAIN_TEST(histories_of_a_rendezvous_are_made_of_meetings)
 {
     try_programs(CEN_QUEUE_RENDEZVOUS, meeting_actions, 3000);

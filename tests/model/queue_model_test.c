@@ -15,12 +15,14 @@ static model queues(unsigned steps, unsigned runs)
                    .runs = runs};
 }
 
+/* guarantees: queue.order */
 PLAIN_TEST(queues_and_sources_match_a_plain_array_in_short_runs)
 {
     model m = queues(50, 10000);
     model_check(&m);
 }
 
+/* guarantees: queue.order */
 PLAIN_TEST(queues_and_sources_match_a_plain_array_in_long_runs)
 {
     model m = queues(1000, 500);

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < MEMBERS; i++) {
         cen_member_options each = CEN_MEMBER_OPTIONS(.value = &options);
         cen_member *member;
-        if (cen_router_add(router, &each, &member, NULL) != CEN_OK || cen_member_up(member) != CEN_OK) return 1;
+        if (cen_router_add(router, &each, &member, NULL) != CEN_OK || cen_member_up(member, NULL) != CEN_OK) return 1;
     }
     int failed = (strcmp(argv[1], "inline") == 0 ? by_inline : by_call)(router, strtoul(argv[2], NULL, 10));
     return failed || cen_router_free(router) != CEN_OK;

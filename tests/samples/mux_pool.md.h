@@ -4,7 +4,7 @@
 #include <cenote/mux_pool.h>
 
 int report(const char *text);
-void done(cen_future *future);
+void on_reply(cen_mux_pool_request_op *op);
 #if SAMPLE == 2
 #define pool mux_pool
 extern cen_mux_pool *pool;

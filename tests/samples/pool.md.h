@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "given.h"
 
-#if SAMPLE == 5
+#if SAMPLE == 6
 #undef SAMPLE_RESULT
 #define SAMPLE_RESULT void
 #endif

@@ -74,7 +74,7 @@ static void note_slow(void *argument, const char *text, const char *message, int
 
 static void send_later(letter *self, uint64_t *dice)
 {
-    if (cen_actor_tell_after(actor, &self->message, (int64_t)(test_random(dice) % 30000)) == CEN_OK) {
+    if (cen_actor_tell_after(actor, &self->message, (int64_t)(test_random(dice) % 30000), NULL) == CEN_OK) {
         ceni_add_seq_cst(&let_in, 1);
         for (uint64_t i = test_random(dice) % 4; i > 0; i--) ceni_thread_yield();
         if (cen_message_cancel(&self->message)) ceni_add_seq_cst(&taken_back, 1);
@@ -89,7 +89,7 @@ static void ask(letter *self, uint64_t *dice)
 {
     cen_future future;
     cen_future_init(&future);
-    if (cen_actor_ask(actor, &self->message, &future) == CEN_OK) {
+    if (cen_actor_ask(actor, &self->message, &future, NULL) == CEN_OK) {
         ceni_add_seq_cst(&let_in, 1);
         if (test_random(dice) % 2 && cen_future_cancel(&future)) return;
         expect_equal(cen_future_wait(&future, CEN_NEVER), CEN_OK);
@@ -111,7 +111,7 @@ static void send_all(void *argument)
         self->kind = (kind)(test_random(&dice) % 8 == 0 ? LATER : test_random(&dice) % 4 == 0 ? ASKED : TOLD);
         if (self->kind == LATER) send_later(self, &dice);
         else if (self->kind == ASKED) ask(self, &dice);
-        else if (cen_actor_tell(actor, &self->message) == CEN_OK) ceni_add_seq_cst(&let_in, 1);
+        else if (cen_actor_tell(actor, &self->message, NULL) == CEN_OK) ceni_add_seq_cst(&let_in, 1);
         else free(self);
     }
 }
@@ -130,7 +130,7 @@ static void stop_somewhere(uint64_t *dice, cen_future *stopped)
         else ceni_thread_yield();
     }
     cen_future_init(stopped);
-    expect_equal(cen_actor_stop(actor, test_random(dice) % 2 ? CEN_STOP_DRAIN : CEN_STOP_DROP, stopped), CEN_OK);
+    expect_equal(cen_actor_stop(actor, test_random(dice) % 2 ? CEN_STOP_DRAIN : CEN_STOP_DROP, stopped, NULL), CEN_OK);
 }
 
 static void one_round(uint64_t *dice)
@@ -182,11 +182,13 @@ static void load(void)
            totals[1]);
 }
 
+/* guarantees: actor.one-at-a-time */
 TEST(actors_on_helper_threads_end_every_message_once)
 {
     load();
 }
 
+/* guarantees: actor.one-at-a-time */
 TEST(actors_on_an_inbox_end_every_message_once)
 {
     expect_equal(cen_inbox_new(NULL, &inbox, NULL), CEN_OK);

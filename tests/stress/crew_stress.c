@@ -116,7 +116,8 @@ static cen_next wait_for_pool(chore *self)
 static cen_next wait_for_timer(chore *self)
 {
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_us((int64_t)(test_random(&self->dice) % 300))), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_us((int64_t)(test_random(&self->dice) % 300)), NULL),
+                 CEN_OK);
     return cen_task_wait(&self->task, &self->timer.future, step);
 }
 
@@ -259,6 +260,7 @@ static uint64_t one_round(uint64_t *dice)
     return count;
 }
 
+/* guarantees: crew.load */
 TEST(every_task_is_over_exactly_once_whatever_happens_to_the_crew)
 {
     const char *text = getenv("CENOTE_STRESS_SECONDS");

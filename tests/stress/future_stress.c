@@ -193,6 +193,7 @@ static void consume(void *seed)
     expect_equal(cen_inbox_free(self.inbox), CEN_OK);
 }
 
+/* guarantees: future.once, future.memory */
 TEST(every_value_arrives_once_or_stays_its_promisers)
 {
     const char *text = getenv("CENOTE_STRESS_SECONDS");

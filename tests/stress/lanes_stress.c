@@ -222,11 +222,13 @@ static void load(bool stops)
            rounds, totals[0], totals[2], totals[1]);
 }
 
+/* guarantees: lanes.limits, task-bugs.limit */
 TEST(O_many_who_submit_at_once_never_exceed_a_limit_and_every_place_comes_back)
 {
     load(false);
 }
 
+/* guarantees: lanes.places */
 TEST(D_lanes_that_are_stopped_under_load_lose_no_place)
 {
     load(true);

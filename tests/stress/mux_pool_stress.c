@@ -82,7 +82,7 @@ static void told(cen_future *future)
 
 static void ask(asker *self, task *one)
 {
-    cen_mux_pool_request_op_init(&one->asking);
+    cen_mux_pool_request_op_init(&one->asking, NULL, NULL);
     prepare(self, one, &one->asking.request);
     bool regrets = test_random(&self->dice) % 50 == 0;
     ceni_store_seq_cst(&one->state, (uint32_t)ASKED);
@@ -208,11 +208,13 @@ static void load(const char *address, unsigned share, bool registry_dies)
     AWAIT(cen_loop_users(NULL) == 0);
 }
 
+/* guarantees: mux-pool.once */
 TEST(every_request_of_a_pool_ends_once_while_its_connections_are_killed)
 {
     load("127.0.0.1:0", 1, false);
 }
 
+/* guarantees: mux-pool.once */
 TEST(every_request_of_a_pool_ends_once_while_its_registry_is_killed_as_well)
 {
     char path[64];

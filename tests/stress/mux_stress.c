@@ -273,11 +273,13 @@ static void load(const char *address, unsigned share)
     expect(took < 3 * KILL_MS * INT64_C(1000000) || ceni_load_seq_cst(&kills) > 0);
 }
 
+/* guarantees: mux.once */
 TEST(every_request_over_tcp_ends_once_while_connections_are_killed)
 {
     load("127.0.0.1:0", 1);
 }
 
+/* guarantees: mux.once */
 TEST(every_request_over_unix_sockets_ends_once_while_connections_are_killed)
 {
     char path[64];
@@ -370,6 +372,7 @@ static void end_from_both_sides(uint64_t *dice, uint64_t number, unsigned ends[3
     }
 }
 
+/* guarantees: mux.once */
 TEST(a_connection_that_is_killed_while_it_is_closed_or_freed_tells_everybody_once)
 {
     const char *text = getenv("CENOTE_STRESS_REQUESTS");

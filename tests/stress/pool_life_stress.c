@@ -222,11 +222,11 @@ static void expect_nothing_left(void)
     expect_equal(s.taken, s.ended);
     expect_equal(s.opened, s.closed);
     expect_equal(s.waiting, 0);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     expect_equal(pool->live + pool->opening + pool->overdue + pool->leaving + pool->revoked + pool->testing_for_waiters,
                  0);
     for (int kind = 0; kind < CENI_CHORES; kind++) expect_equal(pool->waiting[kind], 0);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     expect_equal(cen_pool_free(pool), CEN_OK);
     stock_check(&things);
     /* A helper may still be on its way out of the pool: its hand keeps the runtime busy for a moment. */
@@ -279,11 +279,13 @@ static void live_later(uint32_t fail_one_in)
     later_stop(&loops);
 }
 
+/* guarantees: later.load */
 TEST(a_driver_whose_calls_are_done_later_lives_under_load)
 {
     live_later(0);
 }
 
+/* guarantees: later.load */
 TEST(a_driver_whose_calls_are_done_later_and_fail_lives_under_load)
 {
     live_later(4);

@@ -187,11 +187,13 @@ static void release_last_everywhere(bool impatient)
     expect(rounds >= 18);
 }
 
+/* guarantees: pool.L3 */
 TEST(L3_each_of_the_last_releases_reaches_somebody_who_waits)
 {
     release_last_everywhere(false);
 }
 
+/* guarantees: pool.L5, pool-bugs.handoff-race */
 TEST(L5_those_who_give_up_leave_what_was_theirs_to_those_who_wait)
 {
     release_last_everywhere(true);
@@ -304,6 +306,7 @@ static void run_until_enough(void (*run)(worker *self))
     expect_equal(sum.taken, sum.given);
 }
 
+/* guarantees: pool.L15 */
 TEST(L15_a_pool_that_ends_while_its_objects_come_back_closes_each_once)
 {
     run_until_enough(run_endings);
@@ -338,6 +341,7 @@ static void run_frees(worker *self)
     }
 }
 
+/* guarantees: pool.L15, pool-bugs.shutdown */
 TEST(L15_the_last_that_comes_back_to_a_freed_pool_takes_its_memory_along)
 {
     run_until_enough(run_frees);

@@ -311,22 +311,26 @@ static void run_plan(plan p)
 
 /* ---- The tests --------------------------------------------------------------------------------------------- */
 
+/* guarantees: pool.L1 */
 TEST(a_single_object_has_one_user_at_a_time_and_reaches_everybody)
 {
     run_plan((plan){.pools = 1, .workers = 4, .max = {1}, .eager = true, .deeds = PATIENT | LOOK});
 }
 
+/* guarantees: pool.L1 */
 TEST(every_operation_keeps_a_warm_pool_whole)
 {
     run_plan((plan){.pools = 1, .workers = 8, .max = {3}, .deeds = MAIL | DISCARD | ADOPT | LOOK | SCOPE});
 }
 
+/* guarantees: pool.L1 */
 TEST(every_operation_keeps_a_strict_pool_whole)
 {
     run_plan(
         (plan){.pools = 1, .workers = 6, .max = {2}, .strict = {true}, .deeds = MAIL | DISCARD | ADOPT | LOOK | SCOPE});
 }
 
+/* guarantees: pool.L1 */
 TEST(every_operation_keeps_pools_of_every_order_whole)
 {
     run_plan((plan){.pools = 4,
@@ -337,6 +341,7 @@ TEST(every_operation_keeps_pools_of_every_order_whole)
                     .deeds = MAIL | DISCARD | ADOPT | LOOK});
 }
 
+/* guarantees: pool.L2, pool-bugs.limit */
 TEST(L2_another_max_is_kept_while_everything_goes_on)
 {
     run_plan((plan){.pools = 2,
@@ -346,11 +351,13 @@ TEST(L2_another_max_is_kept_while_everything_goes_on)
                     .deeds = MAIL | DISCARD | LOOK | RESIZE});
 }
 
+/* guarantees: pool.L3, pool-bugs.count-leak */
 TEST(L3_whoever_waits_without_limit_is_served_although_openings_fail)
 {
     run_plan((plan){.pools = 1, .workers = 8, .max = {2}, .deeds = DISCARD | PATIENT, .fail_one_in = 3});
 }
 
+/* guarantees: pool-api.adopt */
 TEST(objects_that_were_adopted_are_lent_like_any_other)
 {
     run_plan((plan){.pools = 2,
@@ -361,11 +368,13 @@ TEST(objects_that_were_adopted_are_lent_like_any_other)
                     .deeds = MAIL | ADOPT | LOOK});
 }
 
+/* guarantees: pool-api.size */
 TEST(a_few_idle_objects_among_many_that_are_held_are_found)
 {
     run_plan_by((plan){.pools = 1, .workers = 8, .max = {8 * HOARD - 20}, .eager = true, .deeds = DISCARD}, hoard);
 }
 
+/* guarantees: pool-bugs.nesting */
 TEST(scopes_in_more_pools_than_a_thread_can_note_borrow)
 {
     run_plan((plan){.pools = POOLS, .workers = 3, .max = {3, 2, 2, 3, 2, 2}, .deeds = SCOPE});

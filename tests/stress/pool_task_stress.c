@@ -114,6 +114,7 @@ static cen_status open_any(void *argument, void **out, cen_error *error)
 
 static const cen_driver_calls calls = {.size = sizeof calls, .open = open_any, .closes_nothing = true};
 
+/* guarantees: pool.holder-count */
 TEST(tasks_on_many_threads_are_told_exactly_what_they_hold_and_nothing_is_lost)
 {
     for (int p = 0; p < 2; p++) {
@@ -155,6 +156,7 @@ static void *exit_in_a_step(void *pool)
     pthread_exit(NULL);
 }
 
+/* guarantees: pool.holder-count */
 TEST(L13_a_thread_that_exits_in_a_step_gives_up_what_it_and_its_task_hold)
 {
     cen_pool *pool;

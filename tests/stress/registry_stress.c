@@ -99,7 +99,7 @@ static void try_register(writer *self, cen_owner *owner)
 static void try_update(uint64_t number, uint64_t key)
 {
     box *value = make_box(key);
-    cen_status status = cen_registry_update(registry, number, value, NULL);
+    cen_status status = cen_registry_update(registry, number, value, NULL, NULL);
     if (status == CEN_OK) return;
     expect_equal(status, CEN_STALE);
     unmake(value);
@@ -119,9 +119,9 @@ static void change_once(writer *self, cen_owner *owner)
     case 1: try_register(self, owner); break;
     case 2: try_register(self, NULL); break;
     case 3:
-        (void)cen_registry_unregister(registry, cen_key_number(key), test_random(&self->dice) % 2 ? owner : NULL);
+        (void)cen_registry_unregister(registry, cen_key_number(key), test_random(&self->dice) % 2 ? owner : NULL, NULL);
         break;
-    case 4: (void)cen_registry_remove(registry, self->numbers[test_random(&self->dice) % 8]); break;
+    case 4: (void)cen_registry_remove(registry, self->numbers[test_random(&self->dice) % 8], NULL); break;
     default:
         expect_equal(cen_registry_each(registry, cen_key_number(key), note_number, &number), CEN_OK);
         try_update(number, key);
@@ -273,11 +273,13 @@ static void load(cen_registry_kind kind)
            rounds, totals[0], totals[1], totals[2], totals[3]);
 }
 
+/* guarantees: registry.release */
 TEST(in_a_unique_registry_every_value_is_whole_while_it_is_read_and_released_once)
 {
     load(CEN_UNIQUE);
 }
 
+/* guarantees: registry.read */
 TEST(in_a_duplicate_registry_every_value_is_whole_while_it_is_read_and_released_once)
 {
     load(CEN_DUPLICATE);

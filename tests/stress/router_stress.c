@@ -104,7 +104,7 @@ static void keep_or_end(worker *self, cen_route *route)
 static void route_once(worker *self)
 {
     cen_route route;
-    cen_pick pick = {.key = test_random(&self->dice)};
+    cen_route_hint pick = {.key = test_random(&self->dice)};
     uint64_t how = test_random(&self->dice) % 4;
     cen_deadline deadline = how == 0 ? cen_in_us((int64_t)(test_random(&self->dice) % 500)) : CEN_NOW;
     cen_status status = cen_router_route(router, &pick, deadline, &route, NULL);
@@ -116,7 +116,7 @@ static void route_once(worker *self)
 static void ask_once(worker *self)
 {
     cen_route_op routing;
-    cen_route_op_init(&routing);
+    cen_route_op_init(&routing, NULL, NULL);
     expect_equal(cen_router_route_async(router, NULL, cen_in_us((int64_t)(test_random(&self->dice) % 500)), &routing),
                  CEN_OK);
     if (test_random(&self->dice) % 2 && cen_future_cancel(&routing.future)) return;
@@ -166,15 +166,15 @@ static void change(cen_member **member, uint64_t *dice)
     cen_status status = CEN_OK;
     switch (test_random(dice) % 8) {
     case 0: status = cen_member_down(*member, &lost); break;
-    case 1: status = cen_member_drain(*member); break;
-    case 2: status = cen_member_eject(*member, (int64_t)(test_random(dice) % 200000)); break;
-    case 3: status = cen_member_restore(*member); break;
+    case 1: status = cen_member_drain(*member, NULL); break;
+    case 2: status = cen_member_eject(*member, (int64_t)(test_random(dice) % 200000), NULL); break;
+    case 3: status = cen_member_restore(*member, NULL); break;
     case 4:
         if (test_random(dice) % 4) break;
         status = cen_member_remove(*member);
         *member = NULL;
         break;
-    default: status = cen_member_up(*member); break;
+    default: status = cen_member_up(*member, NULL); break;
     }
     expect(status == CEN_OK || status == CEN_BUSY || status == CEN_INVALID);
 }
@@ -195,10 +195,10 @@ static void make_router(uint64_t *dice)
 {
     cen_router_options options = CEN_ROUTER_OPTIONS(.max_waiters = 2, .changed = test_random(dice) % 2 ? listen : NULL);
     options.strategy.type = strategies[test_random(dice) % 9];
-    max = options.max = test_random(dice) % 2 ? 2 : 0;
+    max = options.max_in_flight = test_random(dice) % 2 ? 2 : 0;
     options.max_uses = test_random(dice) % 2 ? 20 : 0;
     options.max_lifetime_ns = test_random(dice) % 2 ? 1000000 : 0;
-    options.target = test_random(dice) % 2 ? 1 : 0;
+    options.target_in_flight = test_random(dice) % 2 ? 1 : 0;
     options.measure = test_random(dice) % 2;
     expect_equal(cen_router_new(&options, &router, NULL), CEN_OK);
     ceni_store_seq_cst(&added, 0);

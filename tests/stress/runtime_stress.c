@@ -139,11 +139,13 @@ static void load(void)
            ceni_load_seq_cst(&run));
 }
 
+/* guarantees: runtime.default */
 TEST(the_process_own_runtime_comes_and_goes_under_load_and_loses_no_call)
 {
     load();
 }
 
+/* guarantees: runtime.calls */
 TEST(a_runtime_whose_helpers_hardly_linger_loses_no_call)
 {
     explicit_one = make_runtime(.idle_timeout_ns = CEN_US(100));

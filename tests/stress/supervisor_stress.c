@@ -107,8 +107,8 @@ static void act(uint64_t *dice)
     char text[200];
     unsigned count = 0;
     switch (test_random(dice) % 10) {
-    case 0: cen_supervisor_terminate(supervisor, options.name, cen_in_ms(5)); break;
-    case 1: cen_supervisor_remove(supervisor, options.name, CEN_NOW); break;
+    case 0: cen_supervisor_terminate(supervisor, options.name, cen_in_ms(5), NULL); break;
+    case 1: cen_supervisor_remove(supervisor, options.name, CEN_NOW, NULL); break;
     case 2: cen_supervisor_add(supervisor, &options, cen_in_ms(5), NULL, NULL); break;
     case 3: cen_supervisor_restart(supervisor, options.name, cen_in_ms(5), NULL); break;
     case 4: cen_supervisor_each(supervisor, count_child, &count); break;

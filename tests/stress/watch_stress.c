@@ -124,12 +124,12 @@ static void use_actor(void *unused)
         for (int i = 0; i < 50; i++) {
             cen_future answer;
             cen_future_init(&answer);
-            while (cen_actor_ask(actor, &message, &answer) == CEN_MISUSE)
+            while (cen_actor_ask(actor, &message, &answer, NULL) == CEN_MISUSE)
                 ceni_thread_yield(); /* it is just let go of */
             MUST(cen_future_wait(&answer, CEN_NEVER));
         }
         cen_future_init(&stopped);
-        MUST(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped));
+        MUST(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped, NULL));
         MUST(cen_future_wait(&stopped, CEN_NEVER));
         while (cen_actor_free(actor) == CEN_BUSY) ceni_thread_yield();
     }
@@ -142,7 +142,7 @@ static void use_router(void *unused)
     while (goes_on(4)) {
         cen_router *router;
         cen_member *members[3];
-        cen_router_options options = CEN_ROUTER_OPTIONS(.measure = true, .max = 50);
+        cen_router_options options = CEN_ROUTER_OPTIONS(.measure = true, .max_in_flight = 50);
         cen_error cut = {.status = CEN_LOST, .text = "cut"};
         MUST(cen_router_new(&options, &router, NULL));
         for (int i = 0; i < 3; i++) {
@@ -151,7 +151,7 @@ static void use_router(void *unused)
         }
         for (int round = 0; round < 30; round++) {
             cen_route route;
-            MUST(cen_member_up(members[round % 3]));
+            MUST(cen_member_up(members[round % 3], NULL));
             if (cen_router_route(router, NULL, CEN_NOW, &route, NULL) == CEN_OK)
                 cen_route_done(&route, CEN_OUTCOME_OK, 0);
             MUST(cen_member_down(members[round % 3], &cut));

@@ -9,12 +9,13 @@
 static inline cen_status join_pending(cen_pool *pool, ceni_pool_waiter *waiter)
 {
     int64_t now = ceni_clock_now();
-    ceni_waiters_lock(pool->line);
-    bool closed = ceni_load_relaxed(&pool->line->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
+    ceni_waiters_lock(pool->waiters);
+    bool closed =
+        ceni_load_relaxed(&pool->waiters->ctl) & CENI_CTL_CLOSED; /* written under this lock; carries nothing */
     if (!closed) ceni_waiters_join_locked(pool, waiter, now);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     if (closed) return CEN_CLOSED;
-    ceni_waiters_tend(pool->line, pool->id, CENI_NO_INDEX);
+    ceni_waiters_tend(pool->waiters, pool->id, CENI_NO_INDEX);
     return CEN_OK;
 }
 

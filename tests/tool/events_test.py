@@ -82,7 +82,7 @@ def following_prints_what_happens_and_ends_with_the_process(w):
     expect(count("paused") == 1, "the pause was told twice")
     other.kill()
     await_that(lambda: process.poll() is not None, "it does not end with the process")
-    expect(process.returncode == 0 and "The process is gone" in process.stderr.read(), f"its status is {process.returncode}")
+    expect(process.returncode == 0 and "The process has ended" in process.stderr.read(), f"its status is {process.returncode}")
     process.stderr.close()
 
 
@@ -159,7 +159,7 @@ def a_file_without_events_and_no_file_are_said(w):
     with open(w.place.file("nothing"), "w", encoding="ascii") as file:
         file.write("nothing of that kind\n" * 1000)
     answer = w.tool("events", w.place.file("nothing"))
-    expect(answer.status == 3 and "There are no events in" in answer.err, str(answer))
+    expect(answer.status == 3 and "No events in" in answer.err, str(answer))
     answer = w.tool("events", w.place.file("absent"))
     expect(answer.status == 3 and "absent cannot be read" in answer.err and "cen_" not in answer.err, str(answer))
 

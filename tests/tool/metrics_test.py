@@ -37,7 +37,7 @@ def the_format_is_the_one_that_was_asked_for_and_is_said(w):
     expect(re.search(r"^# UNIT \S+_seconds seconds$", answer.out, re.M) and answer.out.endswith("# EOF\n"), str(answer))
     expect(all(line.split()[1] in ("TYPE", "HELP", "UNIT", "EOF") for line in answer.out.split("\n") if line.startswith("#")), str(answer))
     answer = w.tool("metrics", "--format", "json", w.pid)
-    expect(answer.status == 2 and "is none of: prometheus openmetrics" in answer.err, str(answer))
+    expect(answer.status == 2 and "is not one of: prometheus openmetrics" in answer.err, str(answer))
 
 
 @test

@@ -126,7 +126,7 @@ def a_process_that_wants_a_token_gets_its_own(w):
     expect(page.ask("/api/process")[0] == 200 and page.ask("/api/process", token="the-token-of-the-process")[0] == 401, "tokens are mixed up")
     page.end(signal.SIGTERM)
     answer = w.tool("page", f"unix:{place}")
-    expect(answer.status == 3 and "wants a token" in answer.err, str(answer))
+    expect(answer.status == 3 and "requires a token" in answer.err, str(answer))
     subject.end()
 
 
@@ -136,7 +136,7 @@ def a_process_that_serves_http_itself_is_named_and_needs_no_relay(w):
     answer = w.tool("page", str(subject.pid))
     expect(answer.status == 0 and answer.out == subject.address + "\n", str(answer))
     answer = w.tool("page", str(subject.pid), "--port", "4000")
-    expect(answer.status == 2 and "serves its page itself" in answer.err, str(answer))
+    expect(answer.status == 2 and "serves its own page" in answer.err, str(answer))
     subject.end()
 
 
@@ -145,7 +145,7 @@ def a_port_that_is_taken_is_named(w):
     taken = socket.create_server(("127.0.0.1", 0))
     port = taken.getsockname()[1]
     answer = w.tool("page", "--port", str(port), w.pid)
-    expect(answer.status == 2 and f"--port: another program has the port {port} of 127.0.0.1" in answer.err, str(answer))
+    expect(answer.status == 2 and f"--port: port {port} of 127.0.0.1 is already in use" in answer.err, str(answer))
     taken.close()
 
 

@@ -34,7 +34,7 @@ static made *begin(void)
     found->limit = (target_limit){.most = 100,
                                   .reserved = 3,
                                   .in_use = 2,
-                                  .words = "allows 100 connections, of which 3 are reserved; 1 in use before"};
+                                  .words = "allows 100 connections, 3 of them reserved; 1 in use before"};
     found->answer = (knee_answer){.chosen = 2,
                                   .best = 3,
                                   .fastest = 3,
@@ -88,8 +88,8 @@ TEST(what_the_table_shows_beaten_is_never_called_the_best)
     self->sizes[3].throughput = (knee_interval){12300, 9000, 15600};
     expect(says(
         &self->found, tune_advice,
-        "A pool of 4 is the smallest not proven worse than another by more than 5 %: it gives 12,000/s (95 % CI "
-        "11,760..12,240), and 8 gave 12,300/s (9,000..15,600) in 1 visit; its p99 of use 3.10 ms; with 10 replicas"));
+        "A pool of 4 is the smallest size not proven worse than another by more than 5 %: it gives 12,000/s (95 % CI "
+        "11,760..12,240), while 8 gave 12,300/s (9,000..15,600) in 1 visit; its p99 of use 3.10 ms; with 10 replicas"));
     expect(!says(&self->found, tune_advice, "best"));
     self->found.answer.hope = 1; /* 2 may do as well: then 4 is not the smallest */
     expect(says(&self->found, tune_advice, "A pool of 4 is not proven worse than another by more than 5 %"));
@@ -108,7 +108,7 @@ TEST(visits_that_differ_by_more_than_a_fifth_are_warned_of)
     self->found.spread = 0.19;
     expect(!says(&self->found, tune_doubts, "differ"));
     self->found.spread = 0.31;
-    expect(says(&self->found, tune_doubts, "Visits to one size differ by 31 % from one another"));
+    expect(says(&self->found, tune_doubts, "Visits to the same size differ by 31 %"));
     free(self);
 }
 
@@ -117,12 +117,12 @@ TEST(too_many_replicas_are_told_what_fits)
     made *self = begin();
     self->found.replicas = 40;
     expect(says(&self->found, tune_advice, "that is 160 connections, more than the server's 97."));
-    expect(says(&self->found, tune_capacity_words, "A pool of 2 in each fits"));
+    expect(says(&self->found, tune_capacity_words, "A pool of 2 in each replica fits"));
     self->found.replicas = 98;
-    expect(says(&self->found, tune_capacity_words, "Not even one in each fits"));
+    expect(says(&self->found, tune_capacity_words, "Not even one connection per replica fits"));
     expect(tune_capacity_of(&self->found, 4).is_over && tune_capacity_of(&self->found, 4).fitting == 0);
     self->found.limit = (target_limit){0};
-    expect(says(&self->found, tune_capacity_words, "want 392 connections; the resource tells no limit."));
+    expect(says(&self->found, tune_capacity_words, "need 392 connections; the resource reports no limit."));
     free(self);
 }
 
@@ -131,16 +131,16 @@ TEST(doubts_rivals_and_limits_are_said)
     made *self = begin();
     self->found.answer.doubt = 1, self->found.answer.rival = 3, self->found.answer.is_sure = false;
     self->found.end = SWEEP_TIME;
-    expect(says(&self->found, tune_doubts, "A pool of 2 may be within 5 % of the best, too"));
-    expect(says(&self->found, tune_doubts, "That a pool of 8 does better by more than that is not excluded."));
-    expect(says(&self->found, tune_doubts, "A longer --time than 30 s tells more."));
+    expect(says(&self->found, tune_doubts, "A pool of 2 may also be within 5 % of the best"));
+    expect(says(&self->found, tune_doubts, "A pool of 8 may do better than one of 4 by more than 5 %."));
+    expect(says(&self->found, tune_doubts, "A --time longer than 30 s gives a clearer result."));
     self->found.answer.chosen = 0, self->found.answer.rival = 1; /* of 2, 4 and 8, all better, the best is named */
-    expect(says(&self->found, tune_doubts, "That a pool of 8 does better by more than that is not excluded."));
+    expect(says(&self->found, tune_doubts, "A pool of 8 may do better than one of 1 by more than 5 %."));
     self->sizes[3].failed = true;
-    expect(says(&self->found, tune_doubts, "That a pool of 4 does better by more than that is not excluded."));
+    expect(says(&self->found, tune_doubts, "A pool of 4 may do better than one of 1 by more than 5 %."));
     self->sizes[3].failed = false;
     self->found.answer.chosen = 3;
-    expect(says(&self->found, tune_doubts, "It is the largest size that was tried"));
+    expect(says(&self->found, tune_doubts, "This is the largest size tried"));
     free(self);
 }
 
@@ -151,7 +151,7 @@ TEST(a_goal_that_is_not_kept_is_said)
     expect(tune_goal_read("p99=1ms", TUNE_USE, &self->found.goal, why, sizeof why));
     self->found.answer.keeps_goal = false;
     expect(says(&self->found, tune_advice,
-                "No size keeps the goal (p99 of use at most 1.00 ms); a pool of 4 comes nearest, with p99 of use"));
+                "No size meets the goal (p99 of use at most 1.00 ms); a pool of 4 comes closest, with p99 of use"));
     free(self);
 }
 

@@ -63,7 +63,7 @@ TEST(arguments_may_be_anywhere_and_anything_after_two_dashes)
     expect_equal(read_words(&got, &count, dash), OPTIONS_READ);
     expect(count == 1 && strcmp(dash[0], "-") == 0);
     expect_equal(READ(&got, &count, "1", "2", "3"), OPTIONS_WRONG);
-    expect(strcmp(why, "\"3\" is one argument too many.") == 0);
+    expect(strcmp(why, "Unexpected argument \"3\".") == 0);
 }
 
 TEST(an_option_with_a_value_that_may_be_missing_never_takes_the_next_word)
@@ -108,18 +108,18 @@ TEST(what_is_wrong_names_the_option)
         char *words[3];
         const char *why;
     } table[] = {
-        {{"--fly"}, "There is no option --fly; \"cenote made --help\" lists them."},
-        {{"--coun=3"}, "There is no option --coun. Did you mean \"--count\"?"},
-        {{"-lx"}, "There is no option -x; \"cenote made --help\" lists them."},
+        {{"--fly"}, "Unknown option --fly; \"cenote made --help\" lists all options."},
+        {{"--coun=3"}, "Unknown option --coun. Did you mean \"--count\"?"},
+        {{"-lx"}, "Unknown option -x; \"cenote made --help\" lists all options."},
         {{"--loud=yes"}, "--loud takes no value."},
         {{"--count"}, "--count needs a value: N."},
         {{"-lc"}, "-c (--count) needs a value: N."},
-        {{"--count", "0"}, "--count: 0 is out of range, which is 1 to 1000000."},
+        {{"--count", "0"}, "--count: 0 is out of range (1 to 1000000)."},
         {{"--count", "1.5"}, "--count: \"1.5\" is not a whole number, such as 20 or 20k."},
-        {{"--time", "2h"}, "--time: 2h is out of range, which is 0ns to 1h."},
+        {{"--time", "2h"}, "--time: 2h is out of range (0ns to 1h)."},
         {{"--size", "4 KiB"}, "--size: \"4 KiB\" is not a size, such as 4096 or 64KiB."},
-        {{"--share", "1.01"}, "--share: 1.01 is out of range, which is 0 to 1."},
-        {{"--colour", "gree"}, "--colour: \"gree\" is none of: red green blue."},
+        {{"--share", "1.01"}, "--share: 1.01 is out of range (0 to 1)."},
+        {{"--colour", "gree"}, "--colour: \"gree\" is not one of: red green blue."},
     };
     settings got;
     int count;

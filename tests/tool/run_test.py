@@ -303,7 +303,7 @@ def the_first_connection_is_not_waited_for_after_ctrl_c(place):
             expect("waiting for the first connection, 2 s" in process.stderr.readline(), words, "no progress")
             process.send_signal(signal.SIGINT)
             out, said = process.communicate(timeout=10 * place.scale)  # nobody ever answers
-            expect(process.returncode == 130 and out == "" and said == "cenote: It was ended before anything was measured.\n", words,
+            expect(process.returncode == 130 and out == "" and said == "cenote: Stopped before anything was measured.\n", words,
                    process.returncode, said)
     expect(not os.listdir(place.temporary), "left behind:", os.listdir(place.temporary))
 
@@ -342,7 +342,7 @@ def http_is_driven(place):
     works(place, url_of("nginx"))
     works(place, url_of("nginx") + "64k", "--futures", "--clients", "20")
     code, _, said = place.run("run", url_of("nginx") + "absent", *place.short())
-    expect(code == 1 and said == "cenote run: The first operation failed: The server answers 404 to GET /absent.\n", code, said)
+    expect(code == 1 and said == "cenote run: The first operation failed: The server returned 404 for GET /absent.\n", code, said)
 
 
 class Answer(http.server.BaseHTTPRequestHandler):
@@ -402,7 +402,7 @@ def http_has_methods_and_bodies_and_writes(place):
         works(place, url, "-q", "HEAD /head", how_long=LONG)
         expect(("HEAD", "/head", "", None) in Ledger.asked, Ledger.asked[:3])
         code, _, said = place.run("run", url, "-q", "DELETE /a/{}", *place.short())
-        expect(code == 1 and re.search(r"The server answers 501 to DELETE /a/\d+\.", said), code, said)
+        expect(code == 1 and re.search(r"The server returned 501 for DELETE /a/\d+\.", said), code, said)
     finally:
         server.shutdown()
         server.server_close()
@@ -435,8 +435,8 @@ def https_asks_whose_the_server_is(place):
 # ---- Failure -------------------------------------------------------------------------------------------------------------
 
 @test()
-def takes_that_run_out_of_patience_are_counted_and_explained(place):
-    report = place.measure("--size", "1", "--hold", place.ms(60), "--patience", place.ms(20), "--clients", "4", *place.short(), status=1)
+def takes_that_time_out_are_counted_and_explained(place):
+    report = place.measure("--size", "1", "--hold", place.ms(60), "--timeout", place.ms(20), "--clients", "4", *place.short(), status=1)
     expect(report["timed_out"] > 4 and report["operations"] > 0, report["timed_out"], report["operations"])
     cause = report["causes"][0]
     expect(cause["in"] == "take" and cause["status"] == "TIMEOUT" and "sqlite" in cause["text"], cause)
@@ -480,56 +480,56 @@ def a_server_that_wants_a_name_is_told_apart(place):
 
 
 WRONG = [
-    (["fly"], 2, 'cenote: There is no command "fly"; "cenote --help" lists them.'),
-    (["--fly"], 2, "cenote: There is no option --fly; a command comes first."),
-    (["help", "fly"], 2, 'cenote: There is no command "fly"; "cenote --help" lists them.'),
-    (["run", "--fly"], 2, 'cenote run: There is no option --fly; "cenote run --help" lists them.'),
-    (["tpo"], 2, 'cenote: There is no command "tpo". Did you mean "top"?'),
-    (["help", "explian"], 2, 'cenote: There is no command "explian". Did you mean "explain"?'),
-    (["run", "--client", "4"], 2, 'cenote run: There is no option --client. Did you mean "--clients"?'),
-    (["tune", "--tiem=3s"], 2, 'cenote tune: There is no option --tiem. Did you mean "--time"?'),
-    (["run", "-x"], 2, 'cenote run: There is no option -x; "cenote run --help" lists them.'),
+    (["fly"], 2, 'cenote: Unknown command "fly"; "cenote --help" lists all commands.'),
+    (["--fly"], 2, "cenote: Unknown option --fly; the command must come first."),
+    (["help", "fly"], 2, 'cenote: Unknown command "fly"; "cenote --help" lists all commands.'),
+    (["run", "--fly"], 2, 'cenote run: Unknown option --fly; "cenote run --help" lists all options.'),
+    (["tpo"], 2, 'cenote: Unknown command "tpo". Did you mean "top"?'),
+    (["help", "explian"], 2, 'cenote: Unknown command "explian". Did you mean "explain"?'),
+    (["run", "--client", "4"], 2, 'cenote run: Unknown option --client. Did you mean "--clients"?'),
+    (["tune", "--tiem=3s"], 2, 'cenote tune: Unknown option --tiem. Did you mean "--time"?'),
+    (["run", "-x"], 2, 'cenote run: Unknown option -x; "cenote run --help" lists all options.'),
     (["run", "--clients", "x"], 2, 'cenote run: --clients: "x" is not a whole number, such as 20 or 20k.'),
     (["run", "--clients=1.5"], 2, 'cenote run: --clients: "1.5" is not a whole number, such as 20 or 20k.'),
-    (["run", "-c0"], 2, "cenote run: --clients: 0 is out of range, which is 1 to 100000."),
+    (["run", "-c0"], 2, "cenote run: --clients: 0 is out of range (1 to 100000)."),
     (["run", "--clients", "-3"], 2, 'cenote run: --clients: "-3" is not a whole number, such as 20 or 20k.'),
     (["run", "--clients"], 2, "cenote run: --clients needs a value: N."),
     (["run", "-c"], 2, "cenote run: -c (--clients) needs a value: N."),
-    (["run", "--clients", "1025"], 2, "cenote run: --clients: more than 1,024 are too many threads; --futures allows 100,000."),
-    (["run", "--duration", "0"], 2, "cenote run: --duration: 0 is out of range, which is 1ms to 168h."),
+    (["run", "--clients", "1025"], 2, "cenote run: --clients: at most 1,024 threads are allowed; --futures allows 100,000 clients."),
+    (["run", "--duration", "0"], 2, "cenote run: --duration: 0 is out of range (1ms to 168h)."),
     (["run", "--duration", "5 s"], 2, 'cenote run: --duration: "5 s" is not a time, such as 250ms, 2s or 1.5m.'),
-    (["run", "--write-share", "200%"], 2, "cenote run: --write-share: 200% is out of range, which is 0 to 1."),
+    (["run", "--write-share", "200%"], 2, "cenote run: --write-share: 200% is out of range (0 to 1)."),
     (["run", "--write-share", "much"], 2, 'cenote run: --write-share: "much" is not a share, such as 0.25 or 25%.'),
     (["run", "--json=1"], 2, "cenote run: --json takes no value."),
-    (["run", "--rate", "5", "--think", "1s"], 2, "cenote run: --think is for a closed loop, and --rate makes an open one."),
-    (["run", "--min-idle", "9"], 2, "cenote run: --min-idle is more than --size."),
-    (["run", "--linger", "1s"], 2, "cenote run: --linger is for --dashboard."),
-    (["run", "--write", "x"], 2, "cenote run: --write says how to write, but --write-share, how often, is missing."),
+    (["run", "--rate", "5", "--think", "1s"], 2, "cenote run: --think needs a closed loop, but --rate makes an open one."),
+    (["run", "--min-idle", "9"], 2, "cenote run: --min-idle must not exceed --size."),
+    (["run", "--keep-dashboard", "1s"], 2, "cenote run: --keep-dashboard requires --dashboard."),
+    (["run", "--write", "x"], 2, "cenote run: --write needs --write-share: the share of the operations that write."),
     (["run", "redis://x", "--write-share", "1"], 2,
-     "cenote run: --write-share needs --write for a redis target: what is an operation that writes to do?"),
+     "cenote run: --write-share needs --write for a redis target: say what a write does."),
     (["run", "http://x", "--write-share", "1"], 2,
-     "cenote run: --write-share needs --write for a http target: what is an operation that writes to do?"),
-    (["run", "redis://x", "--query", "GET 'a"], 2, "cenote run: The command \"GET 'a\" has a quote without its end."),
-    (["run", "--query", ""], 2, "cenote run: --query is empty: what is an operation to do?"),
-    (["run", "postgresql://x", "--query", " \t"], 2, "cenote run: --query is empty: what is an operation to do?"),
-    (["tune", "redis://x", "--write", "", "--write-share", "1"], 2, "cenote tune: --write is empty: what is an operation to do?"),
-    (["run", "http://x", "--insecure"], 2, "cenote run: --insecure is for https, and this is no URL of that."),
-    (["tune", "--ca", "x"], 2, "cenote tune: --ca is for https, and this is no URL of that."),
-    (["run", "--dashboard=192.0.2.1:80"], 2, "cenote run: --dashboard: others reach this address, and whoever has the page may "
-     "pause and resize: use 127.0.0.1:0."),
-    (["run", "a", "b"], 2, 'cenote run: "b" is one argument too many.'),
+     "cenote run: --write-share needs --write for a http target: say what a write does."),
+    (["run", "redis://x", "--query", "GET 'a"], 2, "cenote run: The command \"GET 'a\" has an unclosed quote."),
+    (["run", "--query", ""], 2, "cenote run: --query is empty; say what an operation does."),
+    (["run", "postgresql://x", "--query", " \t"], 2, "cenote run: --query is empty; say what an operation does."),
+    (["tune", "redis://x", "--write", "", "--write-share", "1"], 2, "cenote tune: --write is empty; say what an operation does."),
+    (["run", "http://x", "--insecure"], 2, "cenote run: --insecure requires an https URL."),
+    (["tune", "--ca", "x"], 2, "cenote tune: --ca requires an https URL."),
+    (["run", "--dashboard=192.0.2.1:80"], 2, "cenote run: --dashboard: other machines can reach this address, and the page can "
+     "pause and resize pools; use 127.0.0.1:0."),
+    (["run", "a", "b"], 2, 'cenote run: Unexpected argument "b".'),
     (["run", "--", "--json"], 2,
-     'cenote run: "--json" is no URL of a kind there is: sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, '
+     'cenote run: "--json" is not a supported URL; use sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, '
      "unix:// (Redis), http:// or https://."),
     (["run", "ftp://ann:secret@x/"], 2,
-     'cenote run: "ftp://ann:***@x/" is no URL of a kind there is: sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, '
+     'cenote run: "ftp://ann:***@x/" is not a supported URL; use sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, '
      "unix:// (Redis), http:// or https://."),
     (["run", "ftp://ann:se?cr#et@x/"], 2,
-     'cenote run: "ftp://ann:***@x/" is no URL of a kind there is: sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, '
+     'cenote run: "ftp://ann:***@x/" is not a supported URL; use sqlite:PATH, postgresql://, mariadb://, mysql://, redis://, '
      "unix:// (Redis), http:// or https://."),
-    (["run", "sqlite:/nonexistent/x.db"], 3, "cenote run: cannot open /nonexistent/x.db: the file or its directory is not there"),
+    (["run", "sqlite:/nonexistent/x.db"], 3, 'cenote run: SQLite at "/nonexistent/x.db": cannot open: no such file or directory'),
     (["run", "redis://127.0.0.1:1"], 3,
-     "cenote run: Redis at 127.0.0.1:1 (user default, database 0): connecting failed: Connection refused"),
+     'cenote run: Redis at 127.0.0.1:1, database 0, user "default": connect failed: Connection refused'),
     (["run", "-q", "select nothing"], 1, None),
     (["run", "-q", "select 1; select 2"], 1, None),
     (["run", "postgresql://x@127.0.0.1:1/y"], 3, None),
@@ -554,8 +554,8 @@ def what_is_wrong_is_said_in_one_sentence_and_nothing_is_done(place):
 def a_place_that_cannot_be_written_is_named(place):
     nowhere = os.path.join(place.home, "nowhere")
     code, _, said = place.run("run", *place.short(), env=place.environment(TMPDIR=nowhere))
-    expect(code == 4 and said == f"cenote run: The sample file could not be made in {nowhere}: No such file or directory. "
-           "TMPDIR names another place.\n", code, said)
+    expect(code == 4 and said == f"cenote run: The sample file could not be created in {nowhere}: No such file or directory. "
+           "Set TMPDIR to use another directory.\n", code, said)
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run([place.cenote, "run", *place.short()], stdout=full, stderr=subprocess.PIPE, text=True, check=False,
                               env=place.environment())
@@ -760,7 +760,8 @@ def the_manual_says_of_every_option_what_help_says(place):
         for letter, name, value, meaning in rows:
             if name == "--help":
                 continue
-            places = [(f"CENOTE {command.upper()}", name), ("CENOTE RUN", name), ("WATCHING A PROCESS", name)]
+            shared = "CENOTE RUN" if command == "tune" else "WATCHING A PROCESS"  # run has another --timeout than top
+            places = [(f"CENOTE {command.upper()}", name), (shared, name)]
             tag, body = next((said[where] for where in places if where in said), ("", ""))
             expect(not letter or f"-{letter} " in tag.replace("\"", " "), command, name, "has another letter in the manual:", letter, tag)
             expect(value in tag, command, name, "has another value in the manual:", value, tag)
@@ -861,7 +862,7 @@ def a_server_that_hangs_does_not_keep_the_report(place):
 
 @test(alone=True)
 def a_server_that_is_killed_meanwhile_is_a_cause(place):
-    process = begun(place, url_of("redis"), "--json", "--duration", place.ms(1200), "--warm-up", "0", "--patience", "200ms")
+    process = begun(place, url_of("redis"), "--json", "--duration", place.ms(1200), "--warm-up", "0", "--timeout", "200ms")
     os.kill(int(os.environ["CENOTE_REDIS_PID"]), signal.SIGKILL)
     out, said = process.communicate(timeout=60)
     expect(process.returncode == 1, process.returncode, said)

@@ -404,26 +404,25 @@ static void expect_advice(model_pool pool, const char *words)
 
 TEST(advice_goes_by_the_cause_and_not_by_words)
 {
-    const model_pool full = {
-        .max = 4, .held = 4, .explanation = "pool \"p\": Self-wait: Leak suspected: Nothing is there: "};
+    const model_pool full = {.max = 4, .held = 4, .explanation = "pool \"p\": Self-wait: Leak suspected: Empty: "};
     model_pool pool = full;
     static const struct {
         cen_cause cause;
         const char *says;
     } all[] = {
         {CEN_CAUSE_NONE, "cenote tune"},       {CEN_CAUSE_EXHAUSTED, "cenote tune"},
-        {CEN_CAUSE_LEAK, "the oldest holder"}, {CEN_CAUSE_SELF_WAIT, "before it takes another"},
+        {CEN_CAUSE_LEAK, "the oldest holder"}, {CEN_CAUSE_SELF_WAIT, "before taking another"},
         {CEN_CAUSE_OPENING_SLOW, "min_idle"},  {CEN_CAUSE_NO_OBJECTS, "adopt"},
         {CEN_CAUSE_REVOKED, "on_max_hold"},    {CEN_CAUSE_OPENING_FAILED, "can be opened"},
-        {CEN_CAUSE_BREAKER_OPEN, "opened"},    {CEN_CAUSE_HEALTH_CHECK, "test"},
+        {CEN_CAUSE_BREAKER_OPEN, "opened"},    {CEN_CAUSE_HEALTH_CHECK, "health check"},
         {CEN_CAUSE_RESETTING, "reset"},        {CEN_CAUSE_CLOSING, "close"},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         pool.cause = all[i].cause;
         expect_advice(pool, all[i].says);
     }
-    expect_advice((model_pool){.max = 4, .idle = 4, .paused = true, .cause = CEN_CAUSE_PAUSED}, "resume it");
-    expect_advice((model_pool){.max = 4, .closed = true, .cause = CEN_CAUSE_CLOSED}, "closed it");
+    expect_advice((model_pool){.max = 4, .idle = 4, .paused = true, .cause = CEN_CAUSE_PAUSED}, "resume the pool");
+    expect_advice((model_pool){.max = 4, .closed = true, .cause = CEN_CAUSE_CLOSED}, "closed this pool");
 }
 
 TEST(the_cause_of_a_pool_is_read_by_its_word_and_one_that_is_not_known_is_none)

@@ -55,7 +55,7 @@ def the_head_names_the_process_and_the_table_its_pools(w):
 @test
 def each_key_from_1_to_6_shows_its_pane_and_tab_the_next(w):
     home(w)
-    for key, text in (("2", r"^ *HELD +POOL +OBJECT"), ("3", r"^WAITED +POOL|^Nobody waits"), ("4", r"^crew invoices"), ("5", r"^ +supervisor links"),
+    for key, text in (("2", r"^ *HELD +POOL +OBJECT"), ("3", r"^WAITED +POOL|^No waiters"), ("4", r"^crew invoices"), ("5", r"^ +supervisor links"),
                       ("6", r"^TIME +LEVEL"), ("1", r"^POOL +STATE")):
         w.terminal.type(key)
         w.terminal.await_text(text)
@@ -81,7 +81,7 @@ def a_holder_is_shown_with_the_line_that_took_its_object_and_its_backtrace(w):
     expect(w.terminal.rows()[0].split()[1] == "reports", "it holds of the pool reports")
     w.terminal.type("Enter")
     w.terminal.await_text(rf"taken at {re.escape(w.forgotten)}")
-    w.terminal.await_text(r"^Taken by\n +\S+\+0x")
+    w.terminal.await_text(r"^Backtrace\n +\S+\+0x")
     w.terminal.type("Escape")
     w.terminal.await_text(r"HELD +POOL")
 
@@ -103,7 +103,7 @@ def a_pool_shows_what_led_here(w):
         home(w)
         w.terminal.type("Enter")
         w.terminal.await_text(r"^wait +p50")
-        return re.search(r"^The last five minutes.*\n +AGO +HELD +WAITING.*\n +30[.0]* ?s +[1-4] +\d+ ", w.terminal.screen(), re.M)
+        return re.search(r"^Last five minutes.*\n +AGO +HELD +WAITING.*\n +30[.0]* ?s +[1-4] +\d+ ", w.terminal.screen(), re.M)
 
     w.terminal.await_that(is_shown, "the last half a minute of the pool is shown")
 
@@ -123,7 +123,7 @@ def sorting_changes_the_order_of_rows(w):
     w.terminal.await_that(lambda: first_pools(w) == ["reports", "orders"], "the larger pool comes first")
     for _ in range(6):
         w.terminal.type("s")
-    w.terminal.await_text("Sorted as it comes")
+    w.terminal.await_text("Sorted in the original order")
     w.terminal.await_that(lambda: first_pools(w) == ["orders", "reports"], "the older pool comes first")
 
 
@@ -140,7 +140,7 @@ def a_filter_narrows_the_rows_until_escape(w):
     w.terminal.await_that(lambda: first_pools(w) == ["orders", "reports"], "both are there")
     w.terminal.type("/")
     w.terminal.write("nothing")
-    w.terminal.await_text("No row has the text")
+    w.terminal.await_text("No row matches the filter")
     w.terminal.type("Escape")
     w.terminal.await_that(lambda: first_pools(w) == ["orders", "reports"], "both are there again")
 
@@ -173,7 +173,7 @@ def resize_by_key_takes_a_number_and_nothing_else(w):
     w.terminal.await_text(r"New size of pool reports, now 8: _")
     w.terminal.write("many")
     w.terminal.type("Enter")
-    w.terminal.await_text(r'"many" is no whole number')
+    w.terminal.await_text(r'"many" is not a positive whole number')
     w.terminal.type("z")
     w.terminal.await_text("New size")
     w.terminal.write("123")
@@ -188,7 +188,7 @@ def resize_by_key_takes_a_number_and_nothing_else(w):
     w.terminal.await_text("now 12")
     w.terminal.write("0")
     w.terminal.type("Enter")
-    w.terminal.await_text(r'"0" is no whole number')
+    w.terminal.await_text(r'"0" is not a positive whole number')
     w.subject.tell("reports", "resize", 8)
     w.terminal.await_text(r"^reports .* 8 +\S+")
 
@@ -206,14 +206,14 @@ def reload_and_evict_by_key_reach_the_pool(w):
     w.terminal.await_text("pool reports: done")
     reloaded = await_that(lambda: w.subject.reading("reports", "closed") > before and w.subject.reading("reports", "closed"), "nothing was closed")
     w.terminal.type("e")
-    w.terminal.await_text(r"Close what is idle of pool reports\?")
+    w.terminal.await_text(r"Close the idle objects of pool reports\?")
     w.terminal.type("y")
     w.terminal.await_text("pool reports: done")
     expect(w.subject.reading("reports", "closed") >= reloaded, "fewer are closed than before")
     w.terminal.type("5")
     w.terminal.await_text("^supervisor service")
     w.terminal.type("g", "p")
-    w.terminal.await_text("supervisor service does not know how to pause")
+    w.terminal.await_text("supervisor service does not support pause")
 
 
 @test
@@ -233,13 +233,13 @@ def events_have_what_was_done_and_their_text_in_full(w):
 def events_below_a_level_are_left_out_by_a_key(w):
     home(w)
     w.terminal.type("6")
-    w.terminal.await_text(r"from notice on$")
+    w.terminal.await_text(r"level notice and above$")
     w.terminal.await_that(lambda: w.terminal.rows() and all(row.split()[1] != "detail" for row in w.terminal.rows()), "no detail is there")
     w.terminal.type("v", "v", "v")
     w.terminal.await_text(r"^\d\d:\d\d:\d\d\.\d+ detail ")
     w.terminal.type("v", "v")
     w.terminal.await_text("Events of level warning and above")
-    w.terminal.await_text(r"from warning on$")
+    w.terminal.await_text(r"level warning and above$")
     w.terminal.await_that(lambda: w.terminal.rows() and all(row.split()[1] in ("warning", "error") for row in w.terminal.rows()), "only warnings are there")
     w.terminal.type("v", "v")
     w.terminal.await_text(r"^\d\d:\d\d:\d\d\.\d+ detail ")
@@ -275,7 +275,7 @@ def the_interval_is_doubled_and_halved_by_keys(w):
 def help_shows_the_keys_and_goes_away(w):
     home(w)
     w.terminal.type("?")
-    w.terminal.await_text("freeze the screen, or go on")
+    w.terminal.await_text("freeze or unfreeze the screen")
     w.terminal.type("q")
     w.terminal.await_text(r"^POOL +STATE")
 
@@ -363,9 +363,9 @@ def a_process_that_goes_is_reported_and_found_again_when_another_is_there(w):
     w.terminal.await_text(rf"pid {first.pid} .*read-only")
     w.terminal.await_text(r"^orders ")
     w.terminal.type("p")
-    w.terminal.await_text("only lets itself be looked at")
+    w.terminal.await_text("This process is read-only")
     first.kill()
-    w.terminal.await_text(r"^GONE +Nobody answers")
+    w.terminal.await_text(r"^GONE +Cannot connect")
     w.terminal.await_text(r"^orders ")
     os.unlink(w.place.file("again"))
     second = Subject(w.inspected, w.place, at)
@@ -381,7 +381,7 @@ def a_terminal_that_cannot_be_drawn_on_is_refused(w):
     w.terminal.run("clear")
     for name in ("dumb", "no-such-terminal"):
         w.terminal.run(f"TERM={name} {w.cenote} top {w.subject.pid}; echo {name} $?")
-        w.terminal.await_text(rf'The terminal "{name}" cannot be drawn on(.|\n)*^{name} 4$')
+        w.terminal.await_text(rf'The terminal type "{name}" is not supported(.|\n)*^{name} 4$')
 
 
 # ---- Without a terminal -------------------------------------------------------------------------
@@ -412,7 +412,7 @@ def nothing_is_named_where_there_is_one_and_a_list_where_there_are_more(w):
     expect(answer.status == 0 and f"process {w.subject.pid}," in answer.out, str(answer))
     other = Subject(w.inspected, w.place, "127.0.0.1:0")
     answer = w.tool("top", "--once", "-i", "0")
-    expect(answer.status == 2 and "There are several processes" in answer.err, str(answer))
+    expect(answer.status == 2 and "Several processes have inspection enabled" in answer.err, str(answer))
     for subject in (w.subject, other):
         expect(re.search(rf"^ +{subject.pid} +inspected +{re.escape(subject.address)}", answer.err, re.M), f"{subject.pid} is not in\n{answer}")
     other.kill()
@@ -457,14 +457,14 @@ def root_finds_the_process_of_another_user_and_sends_it_no_token_of_its_own(w):
             return True
         answers.append(answer)
         other = re.search(r"process (\d+)", answer.out + answer.err)
-        refused = answer.status == 3 and "clients are connected already" in answer.err
+        refused = answer.status == 3 and "too many clients" in answer.err
         expect(refused or other and int(other[1]) != subject.pid, f"it is not found without its number: {answer}")
         return False
 
     await_that(is_found, lambda: f"processes of root's own are always there: {answers[-1]}")
     locked = Subject(program, w.place, "--token", "a-token-that-is-long-enough", user=nobody, group=nobody, extra_groups=[], env=theirs)
     answer = w.tool("metrics", str(locked.pid), CENOTE_TOKEN="a-token-that-is-long-enough")
-    expect(answer.status == 3 and "CENOTE_TOKEN is not sent to the process of another user" in answer.err, str(answer))
+    expect(answer.status == 3 and "CENOTE_TOKEN is not sent to another user's process" in answer.err, str(answer))
     answer = w.tool("metrics", "--token", "a-token-that-is-long-enough", str(locked.pid))
     expect(answer.status == 0, str(answer))
     # Who writes an address of his own for a process that is not his is not believed.

@@ -227,7 +227,7 @@ def a_goal_that_no_size_keeps_is_said_and_is_a_status(place):
     with Server(place, 2) as server:
         found = place.tune(server.url, "--time", place.seconds(3), "--max", "2", "--goal", "p99=1ms", status=1)
     expect(found["recommendation"]["keeps_goal"] is False, found["recommendation"])
-    expect(found["recommendation"]["text"].startswith("No size keeps the goal"), found["recommendation"])
+    expect(found["recommendation"]["text"].startswith("No size meets the goal"), found["recommendation"])
 
 
 @test("asleep")
@@ -261,7 +261,7 @@ def a_server_that_goes_away_ends_the_sweep_and_is_a_status(place):
         out, _ = process.communicate(timeout=30 * place.scale)
     found = json.loads(out)
     expect(process.returncode == 1 and found["end"] == "failed", process.returncode, found["end"])
-    expect("It ended after" in found["recommendation"]["doubts"], found["recommendation"])
+    expect("The sweep ended after" in found["recommendation"]["doubts"], found["recommendation"])
     expect("no larger one was tried" not in found["trouble"], found["trouble"], [point["size"] for point in found["points"]])
 
 
@@ -372,7 +372,7 @@ def a_page_is_written_over_a_page_and_over_nothing_else(place):
     with open(path, "w", encoding="utf-8") as file:
         file.write("<p>my own</p>")
     code, out, said = place.run("--report", "mine.html", *place.short())
-    expect(code == 4 and out == "" and "mine.html is there and is no report" in said, code, out, said)
+    expect(code == 4 and out == "" and "mine.html exists and is not a report" in said, code, out, said)
     with open(path, encoding="utf-8") as file:
         expect(file.read() == "<p>my own</p>", "it was changed")
     for words in (["--force"], []):
@@ -436,9 +436,9 @@ def ctrl_c_gives_the_report_so_far(place):
         out, _ = process.communicate(timeout=20 * place.scale)
     expect(process.returncode == 130, process.returncode, out)
     expect(time.monotonic() - began < 5 * place.scale, "took", time.monotonic() - began)
-    expect("A pool of" in out and "It was stopped after" in out, out)
+    expect("A pool of" in out and "The sweep was stopped after" in out, out)
     _, page = read_page(place)
-    expect("It was stopped" in "".join(page.text), "the page does not say so")
+    expect("The sweep was stopped" in "".join(page.text), "the page does not say so")
 
 
 @test()
@@ -476,7 +476,7 @@ def on_terminal(place, *words, **more):
 @test()
 def a_terminal_sees_a_bar_and_a_curve_in_colour(place):
     seen = on_terminal(place, "--no-report", *place.short())
-    expect(re.search(r"\[#+\.*\] at most \d+ s more, (climbing|looking between|checking): size [12]", seen), seen)
+    expect(re.search(r"\[#+\.*\] at most \d+ s left, (climbing|bisecting|checking): size [12]", seen), seen)
     expect("\r" in seen and "\033[32m" in seen and "\u2588" in seen and "\u25b2 recommended" in seen, seen)
     last = seen[seen.rindex("\033[K"):]
     expect("at most" not in last, "the bar is left behind", seen)

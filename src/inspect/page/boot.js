@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loads the page again when a part of it did not come. The server ends idle connections, and a browser that was held up may ask on
-// one that has just ended. main.js starts the count again.
+// Reloads the page if a part of it failed to load. The server closes idle connections, and a delayed browser may send a
+// request on one that has just been closed. main.js resets the count.
 
 (() => {
     const KEY = 'cenote-reloads';

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Charts of the last five minutes on a canvas: lines with axes, and a small one without for a card. heat.js has the map.
+// Charts of the last five minutes on a canvas: line charts with axes, and small ones without axes for cards. The heat
+// map is in heat.js.
 //
-// All charts of a view share a cursor: so many seconds ago. It follows the pointer, a finger, or the arrow keys of whichever chart
-// has the focus; for those who listen a chart is a slider whose value is what was true then.
+// All charts of a view share a cursor: a number of seconds ago. It follows the pointer, a finger, or the arrow keys of
+// the focused chart. For screen readers a chart is a slider whose value text has the data at the cursor.
 
 import { el, setText, setAttribute } from './dom.js';
 import { colour } from './theme.js';
 import { timeText, tickText, countText, logRange, logTicks, wholeTicks } from './numbers.js';
 
-const SPANS = [60, 120, 300]; // seconds that a chart shows: the shortest that has all that was seen
-const GAP_NS = 4e9; // without a sample for so long, a line has a gap
+const SPANS = [60, 120, 300]; // seconds that a chart shows: the shortest span that covers all samples
+const GAP_NS = 4e9; // a longer time between samples leaves a gap in the line
 const FONT = '11px system-ui, sans-serif';
 
 // ---- Cursor ---------------------------------------------------------------------------
@@ -17,7 +18,7 @@ const FONT = '11px system-ui, sans-serif';
 export class Cursor {
     constructor() {
         this.ago = null; // seconds, or null: now
-        this.byKeys = false; // a pointer that lies still does not take it back
+        this.byKeys = false; // keyboard mode: a pointer at rest does not move the cursor
         this.charts = new Set();
     }
 
@@ -45,9 +46,10 @@ function axisText(ago) {
     return ago % 60 === 0 ? `−${ago / 60} min` : `−${Math.round(ago)} s`;
 }
 
-// ---- What all charts have -----------------------------------------------------------------
+// ---- Common to all charts -----------------------------------------------------------------
 
-// The size is the one that was observed: to ask for it would have the whole page laid out, once for each of its charts.
+// Uses the size that the observer reported. Reading it from the element would force a layout of the page for each
+// chart.
 export function fit(canvas) {
     const scale = Math.min(3, window.devicePixelRatio || 1);
     const [width, height] = canvas.observed ?? [0, 0];
@@ -109,7 +111,7 @@ export class Chart {
 
     listen() {
         const at = (event) => {
-            if (this.cursor.byKeys && event.movementX === 0 && event.movementY === 0) return; // the page moved below it
+            if (this.cursor.byKeys && event.movementX === 0 && event.movementY === 0) return; // the page moved below a pointer at rest
             const box = this.canvas.getBoundingClientRect();
             this.cursor.byKeys = false;
             this.pointed(event.clientY - box.top);
@@ -154,7 +156,7 @@ export class Chart {
         return false;
     }
 
-    // Where the plot is inside the canvas.
+    // Returns the plot's rectangle inside the canvas.
     frame(width, height) {
         return { left: 52, right: width - 10, top: 8, bottom: height - 20 };
     }
@@ -168,7 +170,7 @@ export class Chart {
         return frame.right - ((this.now_ns - at_ns) / (this.span * 1e9)) * (frame.right - frame.left);
     }
 
-    // The sample at the cursor, or the last; null if there is none within a gap's length.
+    // Returns the sample at the cursor, or the last one; null if there is none within GAP_NS.
     sampleAtCursor() {
         const wanted = this.now_ns - (this.cursor.ago ?? 0) * 1e9;
         let best = null;
@@ -253,14 +255,14 @@ export class Chart {
 // ---- Lines ---------------------------------------------------------------------------------
 
 // series: {name, mark (a class and a colour: 'p50' is --p50), value(sample) or null, filled, dashed}
-// log: values are times on a logarithmic scale, and 0 lies on the ground; else they are whole numbers from 0.
+// log: values are times on a logarithmic scale, with 0 at the bottom; else they are whole numbers from 0.
 export class LineChart extends Chart {
     constructor(options) {
         super(options);
         this.series = options.series;
         this.log = options.log;
         this.text = options.text ?? (options.log ? timeText : countText);
-        this.empty = options.empty ?? 'nothing yet';
+        this.empty = options.empty ?? 'no data yet';
     }
 
     scale(frame) {
@@ -269,7 +271,7 @@ export class LineChart extends Chart {
         const tall = frame.bottom - frame.top;
         if (this.log) {
             const [low, high] = logRange(values);
-            const ground = 10; // pixels for 0, beneath the lowest decade
+            const ground = 10; // pixels for 0, below the lowest decade
             const size = Math.log(high / low);
             const y = (value) =>
                 value <= 0 ? frame.bottom : frame.bottom - ground - (Math.log(value / low) / size) * (tall - ground);
@@ -327,7 +329,7 @@ export class LineChart extends Chart {
     }
 }
 
-// Samples that follow one another and have a value.
+// Splits the samples into runs in which each has a value.
 function runsOf(samples, value) {
     const runs = [];
     let last = null;
@@ -384,7 +386,7 @@ export class Spark {
         const x = (sample) => width - ((this.now_ns - sample.at_ns) / span) * width;
         const y = (value) => height - 1 - (value / most) * (height - 3);
         for (const { mark, value, filled } of this.series) {
-            if (!filled && !this.samples.some((sample) => value(sample) > 0)) continue; // a line on the ground says nothing
+            if (!filled && !this.samples.some((sample) => value(sample) > 0)) continue; // a line of zeros shows nothing
             pen.strokeStyle = colour(`--${mark}`);
             pen.lineWidth = 1.5;
             for (const run of runsOf(this.samples, value)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Everything that is not a pool: crews, lanes, routers, supervisors, and, for whatever else there is, its numbers.
+// Every kind except pools: crews, lanes, routers, supervisors; for all other kinds, their numbers.
 
 import { el, setText, setAttribute, setHidden, nameOf, keyed } from './dom.js';
 import { countText, rateText, timeText, valueText, wordsOf } from './numbers.js';
@@ -14,7 +14,7 @@ import { Tree } from './tree.js';
 
 const RECENT_NS = 10e9;
 
-// ---- What is worth a line of each kind --------------------------------------------------------
+// ---- What each kind shows ------------------------------------------------------------------------
 
 const reading = (name) => (sample) => sample.metrics[name] ?? null;
 const line = (name, reads, mark, filled) => ({ name, mark, filled, value: reading(reads) });
@@ -31,13 +31,13 @@ const KINDS = {
         rates: [['finished', 'tasks']],
     },
     lanes: {
-        chart: 'Tasks that wait their turn',
+        chart: 'Queued tasks',
         series: [line('high', 'high_queued', 'p99'), line('normal', 'normal_queued', 'held'), line('low', 'low_queued', 'p90')],
         gauges: [['high_queued', 'high'], ['normal_queued', 'normal'], ['low_queued', 'low'], 'admitted'],
         rates: [],
     },
     router: {
-        chart: 'Uses in flight, and who waits',
+        chart: 'Uses in flight and waiters',
         series: [line('in flight', 'in_flight', 'held', true), line('waiting', 'waiting', 'waiting')],
         gauges: ['in_flight', 'waiting', 'up', 'members'],
         rates: [
@@ -47,13 +47,13 @@ const KINDS = {
         times: ['latency'],
     },
     mux_pool: {
-        chart: 'Requests in flight, and who waits',
+        chart: 'Requests in flight and waiting',
         series: [line('in flight', 'in_flight', 'held', true), line('waiting', 'waiting', 'waiting')],
         gauges: ['in_flight', 'waiting', 'up', 'connections'],
         rates: [['answered', 'answers']],
     },
     mux: {
-        chart: 'Requests in flight, and who waits',
+        chart: 'Requests in flight and waiting',
         series: [line('in flight', 'in_flight', 'held', true), line('waiting', 'waiting', 'waiting')],
         gauges: ['in_flight', 'waiting'],
         rates: [
@@ -75,14 +75,14 @@ const KINDS = {
         chart: 'Length',
         series: [
             line('length', 'length', 'held', true),
-            line('pushes that wait', 'pushes_waiting', 'waiting'),
-            line('pops that wait', 'pops_waiting', 'idle-line'),
+            line('waiting pushes', 'pushes_waiting', 'waiting'),
+            line('waiting pops', 'pops_waiting', 'idle-line'),
         ],
         gauges: ['length', 'pushes_waiting', 'pops_waiting'],
         rates: [],
     },
     actor: {
-        chart: 'Messages that wait',
+        chart: 'Queued messages',
         series: [line('queued', 'queued', 'waiting', true)],
         gauges: ['queued'],
         rates: [
@@ -92,7 +92,7 @@ const KINDS = {
     },
 };
 
-// A kind that nobody described here has its first two gauges for a chart.
+// A kind without an entry gets a chart of its first two gauges.
 function kindOf(component) {
     if (KINDS[component.kind]) return KINDS[component.kind];
     const gauges = Object.keys(component.metrics)
@@ -195,7 +195,7 @@ function membersTable() {
     const most = { in_flight: 1 };
     const table = new Table({
         title: 'Members',
-        empty: 'there are no members',
+        empty: 'no members',
         key: (member) => `${member.number ?? ''} ${member.name ?? ''}`,
         columns: [
             {
@@ -294,7 +294,7 @@ export class ComponentView {
 
     body() {
         const parts = el('div', { class: 'charts' }, ...this.charts.map((chart) => chart.element));
-        this.tabs = new Tabs('Parts', [
+        this.tabs = new Tabs('Sections', [
             {
                 name: 'Now',
                 element: el('div', {}, parts, this.members?.element, this.tree?.element, this.description.element),

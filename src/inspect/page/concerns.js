@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What of a component deserves a look, in a few words. Pure, as numbers.js is.
+// The problems of a component, in a few words. Pure functions, like numbers.js.
 
 import { timeText } from './numbers.js';
 
@@ -7,7 +7,7 @@ function plural(count, one, many) {
     return `${count} ${count === 1 ? one : many}`;
 }
 
-// Held for longer than the pool's options allow without a report; the oldest first.
+// Objects held for longer than the pool's leak limit allows, the oldest first.
 export function leaksOf(component) {
     const limit = component.description?.leak_after_ns ?? 0;
     const leaks = limit > 0 ? (component.description.holders ?? []).filter((holder) => holder.held_ns >= limit) : [];
@@ -18,17 +18,18 @@ export function breakerOf(component) {
     return component.description?.breaker ?? ['closed', 'open', 'half-open'][component.metrics.breaker ?? 0] ?? 'closed';
 }
 
-// More wait than there is for them. What has just been given back is idle until the first of those who wait has run, several
-// times in a second: a pool that is used up does not cease to be by that. One that is paused has idle ones for nobody.
+// A pool is exhausted if more takes wait than objects are idle. An object that was just given back is idle until the
+// first waiter has run, which happens several times a second, so a few idle objects do not mean that the pool has
+// recovered. A paused pool has idle objects that it does not lend.
 function isUsedUp({ metrics: r }) {
     const idle = r.idle ?? 0;
     return r.waiting > idle && r.held > 0 && r.held + idle >= r.max && !(idle > 0 && r.paused);
 }
 
-// What the numbers of a pool do not show, by the cause that it says itself.
+// Problems that the numbers of a pool do not show, by the cause in its description.
 const BY_CAUSE = {
     leak: 'leak suspected',
-    opening_failed: 'opening fails',
+    opening_failed: 'opens fail',
     no_helper: 'no helper thread',
     health_check: 'health check slow',
 };
@@ -43,8 +44,8 @@ function ofPool(component) {
     const cause = BY_CAUSE[component.description?.cause];
     if (leaks > 0) all.push({ level: 'warning', text: plural(leaks, 'leak', 'leaks') });
     else if (cause) all.push({ level: 'warning', text: cause });
-    if (isUsedUp(component)) all.push({ level: 'warning', text: 'used up' });
-    if (r.shedding) all.push({ level: 'warning', text: 'sheds load' });
+    if (isUsedUp(component)) all.push({ level: 'warning', text: 'exhausted' });
+    if (r.shedding) all.push({ level: 'warning', text: 'shedding load' });
     if (r.is_closed) all.push({ level: 'notice', text: 'closed' });
     if (r.paused) all.push({ level: 'notice', text: 'paused' });
     if (r.revoked > 0) all.push({ level: 'notice', text: `${r.revoked} revoked` });
@@ -54,7 +55,7 @@ function ofPool(component) {
 function ofCrew({ metrics: r }) {
     const all = [];
     if (r.blocked > 0) all.push({ level: 'notice', text: `${r.blocked} blocked` });
-    if (r.queued > 0 && r.idle === 0 && r.queued > 10 * (r.workers || 1)) all.push({ level: 'warning', text: 'falls behind' });
+    if (r.queued > 0 && r.idle === 0 && r.queued > 10 * (r.workers || 1)) all.push({ level: 'warning', text: 'falling behind' });
     return all;
 }
 
@@ -86,13 +87,13 @@ function ofPoolInWords(component) {
     const breaker = breakerOf(component);
     if (breaker !== 'closed') {
         const cause = component.description?.last_error ? `: ${component.description.last_error.replace(`pool "${component.name}": `, '')}` : '';
-        const what = breaker === 'open' ? 'nothing can be opened at the moment' : 'it is tried whether it can be opened again';
+        const what = breaker === 'open' ? 'no object can be opened at the moment' : 'one trial open is allowed';
         return what + cause;
     }
     if (oldest)
-        return `an object has been out for ${timeText(oldest.held_ns)}${oldest.where ? `, taken at ${oldest.where}` : ''}`;
+        return `an object has been held for ${timeText(oldest.held_ns)}${oldest.where ? `, taken at ${oldest.where}` : ''}`;
     if (isUsedUp(component)) {
-        const all = r.held >= r.max ? `all ${r.max} are out` : `all ${r.max} are out, or about to be`;
+        const all = r.held >= r.max ? `all objects (limit ${r.max}) are in use` : `all objects (limit ${r.max}) are in use or about to be`;
         return `${all}, and ${plural(r.waiting, 'take waits', 'takes wait')}`;
     }
     return '';
@@ -106,7 +107,7 @@ function ofRouterInWords({ metrics: r }) {
 
 const IN_WORDS = { pool: ofPoolInWords, router: ofRouterInWords, mux_pool: ofRouterInWords };
 
-// For those who want a sentence: the worst of it.
+// The worst problem as a sentence.
 export function sentenceOf(component) {
     const concerns = concernsOf(component).map(({ text }) => text);
     return IN_WORDS[component.kind]?.(component) || concerns.join(', ');

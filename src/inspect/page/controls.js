@@ -1,42 +1,45 @@
 // SPDX-License-Identifier: MIT
-// Controls: a button for each action that a component obeys, if the process allows it, and a question before it is told.
+// Controls: a button for each action of a component, if the process allows it, with a confirmation before the action is
+// invoked.
 
 import { el, setHidden, keyed, nameOf, say } from './dom.js';
 import { tell } from './link.js';
 import { wordsOf } from './numbers.js';
 
 const ACTIONS = {
-    pause: { label: 'Pause', question: 'Pause it? Takes wait until it is resumed; what is out may be given back.' },
-    resume: { label: 'Resume', question: 'Resume it? Takes are served again.' },
+    pause: { label: 'Pause', question: 'Takes wait until the pool is resumed. Held objects can still be given back.' },
+    resume: { label: 'Resume', question: 'Takes are served again.' },
     resize: {
         label: 'Resize',
-        question: 'How many at most?',
+        question: 'Change the limit?',
         value: 'New limit',
         least: 1,
         from: (component) => component.metrics.max ?? component.metrics.workers ?? 1,
     },
     reload: {
         label: 'Reload',
-        question: 'Replace every object by a new one?',
+        question: 'Replace every object with a new one?',
         value: 'Over how many seconds',
         least: 0,
         factor: 1e9,
         from: () => 0,
     },
-    evict: { label: 'Evict idle', question: 'Close every object that is idle?' },
-    test: { label: 'Test', question: 'Test what is idle now?' },
+    evict: { label: 'Evict idle', question: 'Close all idle objects?' },
+    test: { label: 'Test', question: 'Run a health check on all idle objects now?' },
 };
 
-// How a action is asked for. One that is not in the list: resize_high and limit_total have a number, others have none.
+// The labels and inputs of each action. Among actions without an entry, resize_high and limit_total take a number, and
+// others take none.
+// take none.
 function howTo(action) {
     if (ACTIONS[action]) return ACTIONS[action];
     const [, what, which] = /^(resize|limit)_(.+)$/.exec(action) ?? [];
-    if (!what) return { label: wordsOf(action), question: 'Shall it?' };
+    if (!what) return { label: wordsOf(action), question: 'Do this now?' };
     const now = {
         resize: (component) => laneOf(component, which)?.workers,
         limit: (component) => component.metrics[`${which}_max`] ?? component.metrics[`max_${which}`],
     };
-    const question = what === 'resize' ? 'How many workers?' : 'How many tasks at most?';
+    const question = what === 'resize' ? 'How many workers?' : 'Maximum number of tasks?';
     return {
         label: `${what === 'resize' ? 'Workers' : 'Limit'}: ${wordsOf(which)}`,
         question,
@@ -73,12 +76,12 @@ export class Controls {
         );
         this.component = component;
         setHidden(this.element, actions.length === 0);
-        // Pause becomes Resume where it stood: who came by keys goes on from there.
+        // Pause becomes Resume in the same place, so the keyboard focus stays there.
         if (focused >= 0 && !this.element.contains(document.activeElement))
             this.element.children[focused]?.focus({ preventScroll: true });
     }
 
-    // Of two opposite ones the one that would change something.
+    // Of two opposite actions only the one that would change something.
     applies(component, action) {
         const both = component.actions.includes('pause') && component.actions.includes('resume');
         if (!both || component.metrics.paused === undefined) return true;
@@ -117,9 +120,9 @@ function confirmAction(component, action, button, controls) {
         try {
             await tell(component.number, action, number ? number.valueAsNumber * (how.factor ?? 1) : undefined);
             dialog.close();
-            say(`${component.name}: ${how.label.toLowerCase()} is done`);
+            say(`${component.name}: ${how.label.toLowerCase()} done`);
         } catch (cause) {
-            error.textContent = cause.status ? cause.message : 'The process did not answer; nothing is known of what it did.';
+            error.textContent = cause.status ? cause.message : 'The process did not respond. The command may or may not have been carried out.';
             yes.disabled = false;
         }
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Elements. Whatever a process tells of itself is put in as text, never as markup: a pool may have any name.
+// Elements. Everything that a process reports is inserted as text, never as markup: a pool may have any name.
 
 // el('p', {class: 'note', text: '...', 'aria-label': '...', on: {click}}, child, ...)
 export function el(tag, options = {}, ...children) {
@@ -14,7 +14,7 @@ export function el(tag, options = {}, ...children) {
     return element;
 }
 
-// Writes only what has changed, so that a selection and a reader's place stay.
+// Writes only what has changed, so that selections and the reading position stay.
 export function setText(element, text) {
     if (element.textContent !== text) element.textContent = text;
 }
@@ -28,7 +28,7 @@ export function setHidden(element, hidden) {
     if (element.hidden !== hidden) element.hidden = hidden;
 }
 
-// Numbers of the components of whose kind another one has the same name: wherever their names stand, their numbers follow.
+// Numbers of components that share their kind and name with another one. Their names are shown with the number.
 const twins = new Set();
 
 export function tellTwinsApart(components) {
@@ -43,7 +43,7 @@ export function tellTwinsApart(components) {
         name.classList.toggle('twin', twins.has(Number(name.dataset.number)));
 }
 
-// A name of the program's, kept to itself whatever directions its letters have; `number`: of the component that has it.
+// A name given by the program, isolated from the direction of the text around it; `number`: of the component.
 export function nameOf(text, number) {
     return el('bdi', {
         'data-number': number,
@@ -54,7 +54,7 @@ export function nameOf(text, number) {
 
 const kept = new WeakMap();
 
-// Makes the children of `parent` those of `items`, in their order: one that was there stays the same element.
+// Makes the children of `parent` match `items` in order. An item that was there before keeps its element.
 export function keyed(parent, items, keyOf, make, update) {
     const before = kept.get(parent) ?? new Map();
     const after = new Map();
@@ -84,7 +84,7 @@ export function keyed(parent, items, keyOf, make, update) {
     }
 }
 
-// Says something once, to those who look and to those who listen.
+// Shows a message once, also to screen readers.
 let sayTimer = 0;
 export function say(text, level = 'notice') {
     const place = document.getElementById('said');

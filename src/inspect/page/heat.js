@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// A map of histograms: time against how long it took, on a logarithmic scale; the stronger a cell's colour, the more there were.
+// A heat map of histograms: time against duration on a logarithmic scale. The stronger a cell's colour, the more events
+// it has.
 
 import { el, setText } from './dom.js';
 import { colour } from './theme.js';
 import { Chart, fit } from './chart.js';
 import { timeText, tickText, countText, cellsOf } from './numbers.js';
 
-const LEAST_ROWS = 8; // one row alone does not fill the map
+const LEAST_ROWS = 8; // a single row does not fill the map
 const STEPS = 6; // colours --heat-1 to --heat-6, from few to many
 
 export class HeatMap extends Chart {
     constructor(options) {
         super({ ...options, tall: true });
         this.timing = options.timing;
-        this.none = options.none; // what those are called that took no time
-        this.nothing = options.nothing; // what is said if all took none
+        this.none = options.none; // the label of events that took no time
+        this.nothing = options.nothing; // the message if all took no time
         this.row = null;
         this.map = { rows: [], most: 0, none: 0 };
         const legend = el('div', { class: 'legend', 'aria-hidden': 'true' }, el('span', { text: '1' }));
@@ -46,7 +47,7 @@ export class HeatMap extends Chart {
         const { rows, most, none } = this.map;
         const tall = (frame.bottom - frame.top) / Math.max(LEAST_ROWS, rows.length);
         if (most > 0 || none > 0) this.drawCells(pen, frame, tall);
-        if (most === 0) this.drawEmpty(pen, frame, none > 0 ? this.nothing : 'nothing yet');
+        if (most === 0) this.drawEmpty(pen, frame, none > 0 ? this.nothing : 'no data yet');
         this.drawTimeAxis(pen, frame);
         this.drawScale(pen, frame, tall);
         this.drawCursor(pen, frame);
@@ -63,7 +64,7 @@ export class HeatMap extends Chart {
             const top = frame.bottom - (index + 1) * tall;
             counts.forEach((count, column) => {
                 if (count === 0) return;
-                // That something took no time is no events, however often: the palest colour.
+                // The row of events that took no time keeps the palest colour, however many there are.
                 const step = index === 0 ? 0 : Math.min(STEPS - 1, Math.floor((Math.log(1 + count) / size) * STEPS));
                 pen.fillStyle = shades[step];
                 pen.fillRect(frame.left + column * wide, top, Math.max(1, wide - 0.5), Math.max(1, tall - 0.5));
@@ -97,7 +98,7 @@ export class HeatMap extends Chart {
         const row = rows[Math.min(this.row ?? 0, rows.length - 1)];
         if (this.cursor.ago === null || this.row === null) {
             const all = rows.reduce((sum, { counts }) => sum + counts[column], 0);
-            this.tell([['in all', countText(Math.round(all)), null]]);
+            this.tell([['total', countText(Math.round(all)), null]]);
             return;
         }
         const wide = (frame.right - frame.left) / columns;

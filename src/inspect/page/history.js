@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The last five minutes of every component: one sample for each look, and before that what the process kept. Pure, as numbers.js is.
+// The last five minutes of every component: one sample per poll, and before that the samples that the process recorded.
+// Pure functions, like numbers.js.
 //
-// A sample is {at_ns, metrics, spreads: {wait: spread, ...}, marks: {wait: {p50, p90, p99, longest}, ...}}. Marks are of
-// the five seconds before the sample, so that a component of which few are measured still has a line.
+// A sample is {at_ns, metrics, spreads: {wait: spread, ...}, marks: {wait: {p50, p90, p99, longest}, ...}}. Marks cover
+// the five seconds before the sample, so that a component with few measured values still has a line.
 
 import { totalsOf, spreadBetween, merged, percentile, longestOf, weightOf } from './numbers.js';
 
 export const KEPT_NS = 300e9;
 const MARKED_NS = 5e9;
-const REMEMBERED_NS = 2.5e9; // the process' own samples are so far apart
+const REMEMBERED_NS = 2.5e9; // the interval of the process's own samples
 const MARKS = ['p50', 'p90', 'p99', 'longest'];
 
-// A sample of the process, [at_ns, metrics..., marks of each timing...], as one of ours. It has no spreads: maps begin with the page.
+// Converts a sample of the process, [at_ns, metrics..., marks of each timing...], into one of the page's. It has no
+// spreads, so heat maps begin when the page was opened.
 function rememberedOf([at_ns, ...values], { metrics, timings }) {
     const sample = { at_ns, metrics: {}, spreads: {}, marks: {} };
     for (const name of metrics) sample.metrics[name] = values.shift();
@@ -46,14 +48,14 @@ class Record {
         for (const name of Object.keys(sample.spreads)) sample.marks[name] = marksOf(this.spread(name, MARKED_NS));
     }
 
-    // What the process kept of the time that this page did not see, between or before its own samples.
+    // Adds samples that the process recorded while this page did not poll.
     remember(samples) {
         const near = (one) => this.samples.some(({ at_ns }) => Math.abs(at_ns - one.at_ns) < REMEMBERED_NS);
         this.samples.push(...samples.filter((one) => !near(one)));
         this.samples.sort((a, b) => a.at_ns - b.at_ns);
     }
 
-    // Those of the last so many nanoseconds; a sample tells of the time before it.
+    // Returns the samples of the last `ns` nanoseconds. A sample describes the time before it.
     recent(ns) {
         const last = this.samples[this.samples.length - 1];
         return last ? this.samples.filter((sample) => sample.at_ns > last.at_ns - ns) : [];
@@ -67,7 +69,7 @@ class Record {
         );
     }
 
-    // How fast a counter has risen in the last so many nanoseconds; null if there are not two samples of it.
+    // Returns a counter's rate over the last `ns` nanoseconds; null with fewer than two samples of it.
     rate(name, ns) {
         const all = this.recent(ns + 1e9).filter((sample) => sample.metrics[name] !== undefined);
         const [first, last] = [all[0], all[all.length - 1]];
@@ -75,7 +77,7 @@ class Record {
         return Math.max(0, ((last.metrics[name] - first.metrics[name]) * 1e9) / (last.at_ns - first.at_ns));
     }
 
-    // How many histograms there were in a second: for components that count in no other way.
+    // Returns the number of histogram entries per second, for components without a counter for them.
     rateOf(name, ns) {
         const all = this.recent(ns);
         if (all.length < 2) return null;
@@ -95,7 +97,7 @@ export class History {
         this.at_ns = 0;
     }
 
-    // Looks that come out of order, of which the clock was set back, begin anew.
+    // A poll with an earlier time than the last one means that the clock was set back: the records start again.
     add(at_ns, components) {
         if (at_ns <= this.at_ns) this.records.clear();
         this.at_ns = at_ns;
@@ -108,7 +110,7 @@ export class History {
         }
     }
 
-    // The answer of /api/history, before the look of `at_ns` that it belongs to is added.
+    // Adds the response of /api/history. To be called before the poll of `at_ns`, which it belongs to, is added.
     remember({ components }, at_ns) {
         for (const component of components) {
             if (!this.records.has(component.number)) this.records.set(component.number, new Record());

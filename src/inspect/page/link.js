@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The link to the process: looks once a second while the page is seen, backs off when nobody answers, and goes on when
-// somebody does. Every request goes to where the page came from.
+// The link to the process: polls once a second while the page is visible, backs off while there is no response, and
+// goes on when there is one. All requests go to the origin of the page.
 
 const EVERY_MS = 1000;
 const PATIENCE_MS = 5000;
@@ -9,7 +9,7 @@ const PROCESS_EVERY_MS = 10000;
 const EVENTS_AT_ONCE = 500;
 const UNSEEN_MS = 4000;
 
-// What the process answered other than yes.
+// A response with an error status.
 export class Refused extends Error {
     constructor(code, status, text) {
         super(text);
@@ -18,7 +18,7 @@ export class Refused extends Error {
     }
 }
 
-// The token leaves the address, where it could be read over a shoulder or copied, and stays with this tab.
+// Moves the token from the address, where others could see or copy it, into this tab's session storage.
 export function startToken() {
     const address = new URL(location.href);
     const token = address.searchParams.get('token');
@@ -47,7 +47,7 @@ async function ask(path, options = {}) {
     });
     const body = await answer.json();
     if (!answer.ok)
-        throw new Refused(answer.status, body.error?.status ?? '?', body.error?.text ?? `The process answered ${answer.status}.`);
+        throw new Refused(answer.status, body.error?.status ?? '?', body.error?.text ?? `The process returned HTTP ${answer.status}.`);
     return body;
 }
 
@@ -56,16 +56,18 @@ export function tell(number, action, value) {
     return ask(`api/components/${number}/invoke`, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
 }
 
-// A number of a process is used again; when it began is known within the ticks of two clocks.
+// Pids are reused, so the start time is compared, too. It is exact within the ticks of two clocks.
 export function isSame(one, other) {
     return one.pid === other.pid && Math.abs(one.started_ns - other.started_ns) < 2e9;
 }
 
-// Calls seen({process, at_ns, components, events, missed, fresh}) after each look, and changed({state, in_ms, text, defect}) when the link is
-// 'live', 'gone' or 'locked' (the token is missing or wrong); `defect`: it is live, and what it told could not be drawn. `fresh`: another process answers than before.
+// Calls seen({process, at_ns, components, events, missed, fresh}) after each poll, and changed({state, in_ms, text,
+// defect}) when the link is 'live', 'gone' or 'locked' (the token is missing or wrong).
+// `defect`: the link is live, but the page failed to draw the data. `fresh`: the response is from another process than
+// before.
 export class Link {
     constructor(seen, changed, levelWanted) {
-        this.levelWanted = levelWanted; // of events: 'notice'
+        this.levelWanted = levelWanted; // of events, such as 'notice'
         this.level = levelWanted();
         this.seen = seen;
         this.changed = changed;
@@ -73,14 +75,14 @@ export class Link {
         this.process_at = -Infinity;
         this.looked_at = -Infinity;
         this.next = 0;
-        this.fresh = false; // another process answers, of which nothing was told yet
+        this.fresh = false; // another process responds, and the view has not been told
         this.failures = 0;
         this.timer = 0;
         this.looking = false;
         document.addEventListener('visibilitychange', () => this.wake());
     }
 
-    // Looks now, if the page is seen.
+    // Polls now, if the page is visible.
     wake() {
         clearTimeout(this.timer);
         if (!document.hidden && !this.looking) this.look();
@@ -103,8 +105,8 @@ export class Link {
         if (!document.hidden) this.timer = setTimeout(() => this.look(), wait);
     }
 
-    // What goes wrong while a look is drawn is the page's fault, and is not to be taken for silence of the process.
-    // Answers whether anything did.
+    // An exception while a poll is drawn is the page's fault, and not a failure of the process. Returns true if there
+    // was one.
     show(look) {
         try {
             this.seen(look);
@@ -117,20 +119,21 @@ export class Link {
 
     async lookOnce(began) {
         if (began - this.process_at > PROCESS_EVERY_MS || this.failures > 0) await this.askWho(began);
-        // One after the other: the process has few connections to give away, and one is enough for a page.
+        // One request after the other: the process allows few connections, and one is enough for a page.
         let look = await ask('api/components?parts=1');
         if (!isSame(this.process, look)) {
-            await this.askWho(began); // another one has come in its place since
+            await this.askWho(began); // another process has taken its place
             look = await ask('api/components?parts=1');
         }
         const level = this.levelWanted();
-        if (level !== this.level) this.next = 0; // what was passed over before is wanted now
+        if (level !== this.level) this.next = 0; // events that were filtered out before are wanted now
         const reread = level !== this.level;
         this.level = level;
         const events = await ask(`api/events?after=${this.next}&limit=${EVENTS_AT_ONCE}&level=${level}`);
         this.next = events.next;
         const fresh = this.fresh;
-        // What was not seen, because the page has just come or was not looked at, the process has kept. One of an older version has not.
+        // The process has recorded the time that this page missed, because it was opened or made visible just now. An
+        // older version has no such record.
         const past = fresh || began - this.looked_at > UNSEEN_MS ? await ask('api/history').catch(() => null) : null;
         this.fresh = false;
         this.looked_at = performance.now();
@@ -140,7 +143,7 @@ export class Link {
     async askWho(began) {
         const process = await ask('api/process');
         if (!this.process || !isSame(this.process, process)) {
-            this.fresh = true; // until it was told: what is asked next may fail
+            this.fresh = true; // until the view was told: the next request may fail
             this.next = 0;
         }
         this.process = process;
@@ -154,7 +157,7 @@ export class Link {
             return BACKOFF_MOST_MS;
         }
         const wait = Math.min(BACKOFF_MOST_MS, EVERY_MS * 2 ** Math.min(this.failures - 1, 5));
-        const text = error instanceof Refused ? error.message : 'The process does not answer. It may have ended.';
+        const text = error instanceof Refused ? error.message : 'The process does not respond. It may have ended.';
         this.changed({ state: 'gone', in_ms: wait, text });
         return wait;
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The event log: what happened, newest first, with a filter by text, level and kind, and a button that holds it still.
+// The event log, newest first, with a filter by text, level and kind, and a pause button.
 
 import { el, setText, setHidden, keyed, nameOf } from './dom.js';
 import { clockText, countText } from './numbers.js';
 import { hrefOf } from './parts.js';
 
-const LEVELS = ['detail', 'notice', 'warning', 'error']; // takes and gives one by one would be a flood: no page asks for them
+const LEVELS = ['detail', 'notice', 'warning', 'error']; // not 'trace': single takes and gives would flood the page
 const SHOWN = 300;
 
 export class Events {
@@ -15,12 +15,13 @@ export class Events {
         this.clear();
     }
 
-    // Which events the page asks for. Single waits are details: they come by the thousand and would push all else out.
+    // The level of events that the page requests. Single waits are details: thousands of them would displace everything
+    // else.
     static usual = 'notice';
 
     clear() {
         this.all = [];
-        this.count = 0; // with those that are kept no more
+        this.count = 0; // including events dropped since
         this.missed = 0;
         this.kinds = new Set();
     }
@@ -36,7 +37,8 @@ export class Events {
     }
 }
 
-// Whether an event passes: every word of the text is somewhere in it, its level is high enough, its component is of the kind.
+// Returns true if an event passes the filter: its text contains every word, its level is high enough, and its component
+// has the kind.
 export function passes(one, { words, level, kind, component }) {
     if (component !== null && one.component !== component) return false;
     if (LEVELS.indexOf(one.level) < level) return false;
@@ -46,10 +48,10 @@ export function passes(one, { words, level, kind, component }) {
 }
 
 export class Log {
-    // component: a number, for a log of that component's own events; null for all
+    // component: the number of a component, for its own log; null for all events
     constructor({ component = null, title = 'Events' } = {}) {
         this.component = component;
-        this.still = null; // what is shown while it is held still
+        this.still = null; // the events that are shown while the log is paused
         this.text = el('input', {
             type: 'search',
             placeholder: 'Filter',
@@ -58,7 +60,7 @@ export class Log {
         });
         this.level = el(
             'select',
-            { 'aria-label': 'Least level', on: { change: () => this.choose() } },
+            { 'aria-label': 'Lowest level', on: { change: () => this.choose() } },
             ...LEVELS.map((level) =>
                 el('option', {
                     value: level,
@@ -75,7 +77,7 @@ export class Log {
         this.hold = el('button', { type: 'button', 'aria-pressed': 'false', text: 'Pause', on: { click: () => this.toggle() } });
         this.count = el('span', { class: 'note' });
         this.list = el('ol', { class: 'events', 'aria-label': title });
-        this.nothing = el('p', { class: 'empty', text: 'nothing happened' });
+        this.nothing = el('p', { class: 'empty', text: 'no events' });
         this.element = el(
             'div',
             { class: 'log' },
@@ -93,7 +95,7 @@ export class Log {
         );
     }
 
-    // Details are asked for as soon as somebody wants them, from the oldest that the process still has.
+    // Requests details as soon as they are wanted, starting with the oldest that the process still has.
     choose() {
         if (this.level.value === 'detail' && this.events) this.events.level = 'detail';
         this.draw();
@@ -103,7 +105,7 @@ export class Log {
         this.still = this.still ? null : [...this.events.all];
         this.still_count = this.events.count;
         this.hold.setAttribute('aria-pressed', String(Boolean(this.still)));
-        setText(this.hold, this.still ? 'Go on' : 'Pause');
+        setText(this.hold, this.still ? 'Continue' : 'Pause');
         this.draw();
     }
 
@@ -134,7 +136,7 @@ export class Log {
             () => {},
         );
         setHidden(this.nothing, shown.length > 0);
-        setText(this.nothing, this.events.all.length > 0 ? 'no event passes the filter' : 'nothing has happened yet');
+        setText(this.nothing, this.events.all.length > 0 ? 'no event matches the filter' : 'no events yet');
         setText(this.count, this.countOf(passed.length));
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page: what was seen, which view is shown, and whether the process still answers.
+// The page: current data, current view, and the state of the link to the process.
 
 import { el, setText, setHidden, setAttribute, say, tellTwinsApart } from './dom.js';
 import { startTheme, onTheme } from './theme.js';
@@ -11,12 +11,12 @@ import { OverviewView } from './overview.js';
 import { PoolView } from './pool.js';
 import { ComponentView } from './components.js';
 
-sessionStorage.removeItem('cenote-reloads'); // all parts have come: boot.js
+sessionStorage.removeItem('cenote-reloads'); // all parts have loaded: boot.js
 
 const place = (id) => document.getElementById(id);
 const seen = { process: null, components: [], history: new History(), events: new Events() };
 let view = null;
-let shown = ''; // the address whose view is shown
+let shown = ''; // the address of the current view
 
 // ---- Views ------------------------------------------------------------------------------
 
@@ -31,7 +31,7 @@ class EventsView {
     }
 }
 
-// A component that is gone keeps its last view, with a word about it; one that never was has none.
+// A component that has been freed keeps its last view, with a note. One that never existed has no view.
 class GoneView {
     constructor(number) {
         this.element = el(
@@ -78,7 +78,7 @@ function viewOf(address) {
     return kind === 'events' ? new EventsView() : new OverviewView();
 }
 
-// ---- What is shown --------------------------------------------------------------------------
+// ---- Current view --------------------------------------------------------------------------
 
 function route() {
     if (!seen.process) return;
@@ -157,7 +157,7 @@ function onChanged({ state, in_ms, text, defect }) {
     countdown = setInterval(count, 1000);
 }
 
-// ---- Beginning ------------------------------------------------------------------------------------------
+// ---- Start ------------------------------------------------------------------------------------------
 
 startTheme();
 startToken();
@@ -165,7 +165,7 @@ const link = new Link(onSeen, onChanged, () => seen.events.level);
 onTheme(() => view?.update(seen));
 addEventListener('hashchange', route);
 place('skip').addEventListener('click', (event) => {
-    event.preventDefault(); // the address says which view it is
+    event.preventDefault(); // the address determines the view
     place('main').focus();
 });
 place('again').addEventListener('click', () => link.wake());

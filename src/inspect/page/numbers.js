@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Arithmetic of histograms, and numbers as texts. No document and no clock in here: node tests it.
+// Arithmetic of histograms, and numbers as texts. This file uses neither document nor clock, so node can test it.
 //
-// Histograms arrive as totals since the component began: {one_in, instant, count, largest_ns, buckets: [[highest_ns, count], ...]},
-// with 8 buckets to an octave and the empty ones left out. What happened between two looks is the difference of two totals: a
-// spread, {none, buckets: [[highest_ns, weight], ...], largest_ns}. `none` are those that took no time at all. A bucket's
-// weight is what it stands for: of a sample of 1 in 64 each counts as 64.
+// Histograms arrive as totals since the component was created: {one_in, instant, count, largest_ns, buckets:
+// [[highest_ns, count], ...]}, with 8 buckets per octave and without empty ones. The difference of two totals is what
+// happened between two polls, a spread: {none, buckets: [[highest_ns, weight], ...], largest_ns}. `none` counts events
+// that took no time. A bucket's weight is the number of events it stands for: in a sample of 1 in 64 each counts as 64.
 
 // ---- Spreads --------------------------------------------------------------------
 
-// The first value that a bucket counts whose last one is `highest`.
+// Returns the lowest value of the bucket whose highest is `highest`.
 export function lowestOf(highest) {
     if (highest < 16) return highest;
     return highest + 1 - 2 ** (Math.floor(Math.log2(highest)) - 3);
 }
 
-// A value that stands for all of a bucket.
+// Returns a value that represents the bucket.
 export function middleOf(highest) {
     return Math.round((lowestOf(highest) + highest) / 2);
 }
@@ -28,7 +28,8 @@ export function totalsOf(histograms) {
     };
 }
 
-// What came between two totals. If anything fell, the component is another one of the same number, and all of it is new.
+// Returns what was added between two totals. If a count has fallen, the number belongs to a new component, and all of
+// it is new.
 export function spreadBetween(before, now) {
     if (!before) return { none: 0, buckets: [], largest_ns: 0 };
     const counts = new Map(before.buckets);
@@ -61,7 +62,7 @@ export function weightOf(spread) {
     return spread.buckets.reduce((sum, [, weight]) => sum + weight, spread.none);
 }
 
-// A value that `share` of them (0 to 1) do not exceed, within a bucket's width; null if there are none.
+// Returns a value that a share (0 to 1) of the events do not exceed, exact to a bucket; null without events.
 export function percentile(spread, share) {
     const all = weightOf(spread);
     if (all === 0) return null;
@@ -75,7 +76,7 @@ export function percentile(spread, share) {
     return longestOf(spread);
 }
 
-// The longest, within a bucket's width, and never longer than the longest ever.
+// Returns the longest duration, exact to a bucket, and never longer than the longest ever.
 export function longestOf(spread) {
     if (weightOf(spread) === 0) return null;
     if (spread.buckets.length === 0) return 0;
@@ -85,13 +86,13 @@ export function longestOf(spread) {
 
 // ---- Texts -----------------------------------------------------------------------
 
-// Three digits that count: 1.23, 12.3, 123.
+// Three significant digits: 1.23, 12.3, 123.
 function threeDigits(value) {
     if (value >= 99.95) return String(Math.round(value));
     return value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
 }
 
-// The value without zeros that say nothing: 1.00 is 1.
+// Removes trailing zeros: 1.00 becomes 1.
 function trimmed(text) {
     return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 }
@@ -111,7 +112,7 @@ export function timeText(ns) {
     return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
 }
 
-// A time that stands on an axis: 1 ms, not 1.00 ms.
+// A time for an axis: 1 ms, not 1.00 ms.
 export function tickText(ns) {
     if (ns === 0) return '0';
     const [value, unit] = timeText(ns).split(' ');
@@ -142,7 +143,7 @@ export function rateText(perSecond) {
         : `${countText(perSecond < 1e4 ? Math.round(perSecond) : perSecond)}/s`;
 }
 
-// A reading or a part of a description, by its name: what ends in _ns is a time.
+// A metric or a field of a description as text. A name that ends in _ns is a time.
 export function valueText(name, value) {
     if (value === null || value === undefined) return '–';
     if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -155,7 +156,7 @@ function isLimit(name) {
     return /^(max|min)_|_most$|_least$|_failures$/.test(name);
 }
 
-// "open_failed" as words.
+// "open_failed" becomes "open failed".
 export function wordsOf(name) {
     return name.replace(/_ns$/, '').replaceAll('_', ' ');
 }
@@ -169,7 +170,7 @@ export function clockText(ns) {
 
 // ---- Axes --------------------------------------------------------------------------
 
-// The decades from below the smallest to above the largest of these values, of which some may be 0 or null.
+// Returns the range of whole decades around these values, of which some may be 0 or null.
 export function logRange(values) {
     let low = Infinity;
     let high = 0;
@@ -184,7 +185,7 @@ export function logRange(values) {
     return top / bottom < 10 ? [bottom, bottom * 10] : [bottom, top];
 }
 
-// At most `most` ticks of whole decades.
+// Returns at most `most` ticks at whole decades.
 export function logTicks(low, high, most) {
     const decades = Math.round(Math.log10(high / low));
     const step = Math.max(1, Math.ceil(decades / Math.max(1, most - 1)));
@@ -193,7 +194,7 @@ export function logTicks(low, high, most) {
     return ticks;
 }
 
-// Whole numbers from 0 to at least `top`, about `most` of them.
+// Returns about `most` whole numbers from 0 to at least `top`.
 export function wholeTicks(top, most) {
     const rough = Math.max(1, top) / Math.max(1, most - 1);
     const power = 10 ** Math.floor(Math.log10(rough));
@@ -206,7 +207,7 @@ export function wholeTicks(top, most) {
     return ticks;
 }
 
-// Which row of a map a bucket is in, with `perOctave` rows to a doubling; the row of 1 ns is 0.
+// Returns a bucket's row in a map with `perOctave` rows per octave. The row of 1 ns is 0.
 export function rowOf(highest, perOctave) {
     return Math.max(0, Math.floor(Math.log2(middleOf(highest)) * perOctave + 1e-9));
 }
@@ -215,11 +216,12 @@ export function rowBounds(row, perOctave) {
     return [2 ** (row / perOctave), 2 ** ((row + 1) / perOctave)];
 }
 
-const GAP_NS = 4e9; // what came after a longer pause is shown where it was seen
+const GAP_NS = 4e9; // after a longer pause, data is shown where it arrived
 
-// The samples [{at_ns, spread}] of the last `span_ns` as cells: rows from the shortest to the longest, the first for those that
-// took no time, each {low, high, counts} with a count for each column; `none` is the largest count of that row, `most` of all others. What a sample tells of
-// happened since the one before, and is shared by the columns between.
+// Turns the samples [{at_ns, spread}] of the last `span_ns` into cells: rows from the shortest to the longest duration,
+// the first one for events that took no time. Each is {low, high, counts} with a count per column. `none` is the
+// largest count of the first row, `most` of all others. A sample covers the time since the one before, and is shared
+// among the columns between.
 export function cellsOf(samples, now_ns, span_ns, columns) {
     const { perOctave, first, rows } = rowsFor(samples, columns);
     const columnAt = (at_ns) => columns - 1 - Math.floor(((now_ns - at_ns) / span_ns) * columns);
@@ -238,12 +240,12 @@ export function cellsOf(samples, now_ns, span_ns, columns) {
             add(rows[Math.max(1, Math.min(rows.length - 1, rowOf(highest, perOctave) - first + 1))], weight);
         }
     }
-    // Those that took no time are mostly far more than all others, and would leave no colour for them.
+    // Events that took no time are usually far more numerous, and would leave no colours for the others.
     const largest = (some) => Math.max(0, ...some.map(({ counts }) => Math.max(...counts)));
     return { rows, columns, most: largest(rows.slice(1)), none: largest(rows.slice(0, 1)) };
 }
 
-// As many rows to an octave as the range of values has room for.
+// Chooses the rows per octave by the range of the values.
 function rowsFor(samples, columns) {
     let [low, high] = [Infinity, -Infinity];
     for (const { spread } of samples) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Everything at a glance: what needs attention, a card for each pool, crew, lanes and router, the supervision tree, and a
-// table for all other components.
+// The overview: what needs attention, a card for each pool, crew, lanes and router, the supervision tree, and a table
+// of all other components.
 
 import { el, setText, setHidden, keyed, nameOf } from './dom.js';
 import { countText, rateText, wordsOf } from './numbers.js';
@@ -12,7 +12,7 @@ import { hrefOf } from './parts.js';
 import { Tree, rootsOf } from './tree.js';
 
 const TASKS_AND_ROUTES = ['crew', 'lanes', 'router', 'mux_pool'];
-const FEW = 4; // pools whose cards have room for their oldest holders
+const FEW = 4; // up to this many pools, cards have room for their oldest holders
 const DRAWN = new Set(['pool', ...TASKS_AND_ROUTES, 'supervisor']);
 
 // ---- Attention -----------------------------------------------------------------------------
@@ -22,7 +22,7 @@ const WEIGHT = { error: 2, warning: 1 };
 class Attention {
     constructor() {
         this.list = el('ul', { class: 'attention-list' });
-        this.element = el('section', { class: 'attention', 'aria-label': 'What needs attention' }, this.list);
+        this.element = el('section', { class: 'attention', 'aria-label': 'Needs attention' }, this.list);
     }
 
     update(components) {
@@ -49,7 +49,7 @@ function worst(concerns) {
     return ['error', 'warning', 'notice'].find((level) => concerns.some((concern) => concern.level === level));
 }
 
-// ---- Cards of some kinds -------------------------------------------------------------------------
+// ---- Cards by kind --------------------------------------------------------------------------------
 
 class Cards {
     constructor(kinds, title, Card) {
@@ -74,7 +74,7 @@ class Cards {
     }
 }
 
-// Lanes run on crews of their own, whose numbers are the lanes' already.
+// Lanes have crews of their own, whose numbers the lanes show already.
 function isPartOfLanes({ kind, name }, components) {
     const [, whole] = /^(.*)-(?:high|normal|low)$/.exec(name) ?? [];
     return kind === 'crew' && whole !== undefined && components.some((component) => component.kind === 'lanes' && component.name === whole);
@@ -125,14 +125,14 @@ function gaugesText(component) {
 export class OverviewView {
     constructor() {
         this.attention = new Attention();
-        this.cards = [new Cards(['pool'], 'Pools', PoolCard), new Cards(TASKS_AND_ROUTES, 'Tasks and routes', ComponentCard)];
+        this.cards = [new Cards(['pool'], 'Pools', PoolCard), new Cards(TASKS_AND_ROUTES, 'Tasks and routing', ComponentCard)];
         this.tree = new Tree();
         this.trees = el('section', { 'aria-label': 'Supervision' }, el('h2', { text: 'Supervision' }), this.tree.element);
         this.table = othersTable(() => this.history);
-        this.others = el('section', { 'aria-label': 'Others' }, el('h2', { text: 'Others' }), this.table.element);
+        this.others = el('section', { 'aria-label': 'Other components' }, el('h2', { text: 'Other components' }), this.table.element);
         this.nothing = el('p', {
             class: 'empty',
-            text: 'This process has no pool, crew, router or anything else of cenote yet. It appears here when it does.',
+            text: 'This process has no cenote components yet. They appear here as soon as the process creates them.',
         });
         this.element = el(
             'div',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parts that several views are made of: badges, bars, numbers with a name, tabs, and what a component wrote of itself.
+// Parts shared by several views: badges, bars, named numbers, tabs, and a component's description.
 
 import { el, setText, setAttribute, setHidden, keyed } from './dom.js';
 import { valueText, wordsOf } from './numbers.js';
@@ -22,7 +22,7 @@ export function updateBadges(place, concerns) {
     );
 }
 
-// ---- Numbers with a name ----------------------------------------------------------------
+// ---- Named numbers -----------------------------------------------------------------------
 
 export class Figures {
     constructor() {
@@ -55,7 +55,7 @@ export class Bar {
         this.label = label;
     }
 
-    // parts: [name, count, mark]; `limit` of them would fill it
+    // parts: [name, count, mark]; `limit`: the sum that fills the bar
     update(parts, limit) {
         const all = Math.max(
             limit,
@@ -147,9 +147,9 @@ export class Tabs {
     }
 }
 
-// ---- What a component wrote of itself, whatever it is ------------------------------------------------
+// ---- A component's description, for any kind ---------------------------------------------------------
 
-// Lists become tables, everything else names with values.
+// Lists become tables; all other fields become names with values.
 export class Description {
     constructor(without = []) {
         this.without = new Set(without);

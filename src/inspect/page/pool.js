@@ -25,7 +25,7 @@ export function placesOf({ metrics: r }) {
     ];
 }
 
-// Takes in a second: the pool's counter if it has one, else what its wait times count.
+// Takes per second: from the pool's counter if it has one, else from the count of its wait times.
 export function takesOf(record) {
     return record.rate('taken', RECENT_NS) ?? record.rateOf('wait', RECENT_NS);
 }
@@ -42,7 +42,8 @@ function summary(component) {
         .join(' · ');
 }
 
-// What a holder has: as its server knows it, or else its slot. The object's address, which /api/components has, tells nobody anything.
+// What identifies a held object: the name that its server gave it, or else its slot. The address in /api/components
+// would tell the user nothing.
 function objectText({ identity, index }) {
     return identity ?? `#${index}`;
 }
@@ -51,7 +52,7 @@ function objectText({ identity, index }) {
 
 const NAMED = 3; // holders on a card
 
-// The oldest holders, in a line each: where there are few pools the overview has room for them.
+// The oldest holders, one line each, for an overview with few pools.
 class Oldest {
     constructor() {
         this.list = el('ol', { class: 'oldest', 'aria-label': 'Oldest holders' });
@@ -144,7 +145,7 @@ function whoText(item) {
 
 function makeTrace() {
     const list = el('ol', { class: 'trace' });
-    const nothing = el('p', { class: 'note', text: 'There is no backtrace: the pool keeps them if its options ask for them.' });
+    const nothing = el('p', { class: 'note', text: 'No backtrace: the pool records backtraces only if its option backtraces is on.' });
     return {
         element: el('div', {}, el('h4', { text: 'Where it was taken' }), list, nothing),
         update(holder) {
@@ -162,7 +163,7 @@ function makeTrace() {
 function holdersTable(leaky) {
     return new Table({
         title: 'Holders',
-        empty: 'nothing is out',
+        empty: 'no objects are held',
         sort: { column: 3, down: true },
         key: (holder) => `${holder.index} ${holder.object} ${holder.holder}`,
         details: { make: makeTrace },
@@ -186,12 +187,12 @@ function holdersTable(leaky) {
 function waitersTable() {
     return new Table({
         title: 'Waiters',
-        empty: 'nobody waits',
+        empty: 'no waiters',
         key: (waiter) => waiter.place,
         columns: [
-            { label: 'turn', number: true, value: (waiter) => waiter.place, text: (waiter) => String(waiter.place) },
+            { label: 'position', number: true, value: (waiter) => waiter.place, text: (waiter) => String(waiter.place) },
             { label: 'holder', text: whoText },
-            { label: 'waits at', text: (waiter) => waiter.where ?? '–' },
+            { label: 'waiting at', text: (waiter) => waiter.where ?? '–' },
             { label: 'kind', text: (waiter) => waiter.kind ?? '–' },
             { label: 'priority', text: (waiter) => String(waiter.priority ?? '–') },
             { label: 'waited', number: true, value: (waiter) => waiter.waited_ns, text: (waiter) => timeText(waiter.waited_ns) },
@@ -219,8 +220,8 @@ export function timesChart(title, timing, cursor) {
         title,
         cursor,
         log: true,
-        note: 'of the 5 s before each point',
-        empty: 'no times yet',
+        note: 'over the 5 s before each point',
+        empty: 'no data yet',
         series: MARKS.map(([field, name]) => ({ name, mark: name, value: (sample) => sample.marks[timing]?.[field] ?? null })),
     });
 }
@@ -228,7 +229,7 @@ export function timesChart(title, timing, cursor) {
 function useChart(cursor) {
     const reading = (name) => (sample) => sample.metrics[name] ?? null;
     return new LineChart({
-        title: 'Objects and takes that wait',
+        title: 'Objects and waiting takes',
         cursor,
         series: [
             { name: 'in use', mark: 'held', filled: true, value: reading('held') },
@@ -246,10 +247,10 @@ export class PoolView {
         const cursor = new Cursor();
         this.charts = [
             useChart(cursor),
-            timesChart('Time a take waited', 'wait', cursor),
-            timesChart('Time an object was held', 'use', cursor),
-            new HeatMap({ title: 'Waits, how many of which length', timing: 'wait', none: 'no wait', nothing: 'no take had to wait', cursor }),
-            new HeatMap({ title: 'Holds, how many of which length', timing: 'use', none: 'no time', nothing: 'no hold took any time', cursor }),
+            timesChart('Wait time', 'wait', cursor),
+            timesChart('Hold time', 'use', cursor),
+            new HeatMap({ title: 'Distribution of wait times', timing: 'wait', none: 'no wait', nothing: 'no take had to wait', cursor }),
+            new HeatMap({ title: 'Distribution of hold times', timing: 'use', none: 'no time', nothing: 'no measurable hold time', cursor }),
         ];
         this.holders = holdersTable((holder) => leaksOf(this.component).includes(holder));
         this.waiters = waitersTable();
@@ -265,7 +266,7 @@ export class PoolView {
         this.more = el('p', {});
         this.explanation = el('details', { class: 'explanation' }, this.why, this.more);
         this.error = el('p', { class: 'last-error' });
-        this.tabs = new Tabs('Parts of the pool', [
+        this.tabs = new Tabs('Pool sections', [
             {
                 name: 'Charts',
                 element: el('div', { class: 'charts' }, ...this.charts.map((chart) => chart.element)),

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Tables: sorted by the buttons in their heads, with rows that stay the same elements while their values change, and, on a
-// narrow page, with each row as a small card. A row may have details, which open below it.
+// Tables that are sorted by buttons in their headers. A row keeps its elements while its values change; on a narrow
+// page each row becomes a small card. A row may have details, which open below it.
 
 import { el, setText, setAttribute, setHidden, keyed } from './dom.js';
 
 let tables = 0;
 
 // columns: {label, number, value(item): to sort by, text(item), or fill(cell, item)}; the first names the row
-// key(item); sort: {column, down}; details: {make() -> {element, update(item)}, open(item) -> whether there is anything}
+// key(item); sort: {column, down}; details: {make() -> {element, update(item)}, open(item) -> true if there are any}
 export class Table {
     constructor({ title, columns, key, sort, details, empty }) {
         this.columns = columns;
@@ -31,7 +31,7 @@ export class Table {
         return el('th', { scope: 'col', role: 'columnheader', class: column.number ? 'number' : null }, button);
     }
 
-    // Numbers begin with the largest, texts with the first.
+    // Numbers sort descending first, texts ascending.
     sortBy(index) {
         const down = this.sort && this.sort.column === index ? !this.sort.down : Boolean(this.columns[index].number);
         this.sort = { column: index, down };
@@ -57,7 +57,7 @@ export class Table {
             const mine = this.sort && this.sort.column === index;
             setAttribute(head, 'aria-sort', mine ? (this.sort.down ? 'descending' : 'ascending') : null);
         });
-        // Each row is a body of its own, so that its details stay with it. The head is the table's first child.
+        // Each row is a tbody of its own, so that its details stay with it. The thead is the table's first child.
         this.bodies ??= new Bodies(this.table);
         keyed(
             this.bodies,
@@ -116,7 +116,7 @@ export class Table {
     }
 }
 
-// The bodies of a table as if they were children of something of their own.
+// The tbody elements of a table, as if they were the children of an element.
 class Bodies {
     constructor(table) {
         this.table = table;

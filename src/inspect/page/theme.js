@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Light and dark: as the system says, or as the visitor chose. dark.css is one stylesheet whose medium is switched.
+// Light and dark: the system's setting or the visitor's choice. dark.css is a stylesheet whose media attribute is
+// switched.
 
 const CHOICES = ['auto', 'light', 'dark'];
 const system = matchMedia('(prefers-color-scheme: dark)');
@@ -36,7 +37,7 @@ export function startTheme() {
         try {
             localStorage.setItem('cenote-theme', choice);
         } catch {
-            // Where nothing may be remembered, the choice lasts as long as the page.
+            // Without storage the choice lasts as long as the page.
         }
         apply();
     });
@@ -47,7 +48,7 @@ export function onTheme(listener) {
     listeners.add(listener);
 }
 
-// A colour of the stylesheet, for a canvas: colour('--held').
+// Returns a colour of the stylesheet for a canvas: colour('--held').
 export function colour(name) {
     if (!colours) colours = getComputedStyle(document.documentElement);
     return colours.getPropertyValue(name).trim();

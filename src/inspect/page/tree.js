@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The supervision tree: supervisors with their children, of which some are supervisors again.
+// The supervision tree: supervisors and their children, some of which are supervisors themselves.
 
 import { el, setText, setAttribute, setHidden, keyed, nameOf } from './dom.js';
 import { countText } from './numbers.js';
 import { hrefOf } from './parts.js';
 
-// Those that are a child of no other one.
+// Returns the supervisors that are not children of another one.
 export function rootsOf(components) {
     const supervisors = components.filter((component) => component.kind === 'supervisor');
     const nested = new Set();
@@ -27,8 +27,10 @@ export class Tree {
     }
 }
 
-// A node is a child as its supervisor tells of it; with `supervisor`, the number of one, it has children itself.
-// `above`: those that are being drawn already; one cannot be below itself, whatever was read when.
+// A node is a child as its supervisor reports it. `supervisor`: the number of a child that is a supervisor and has
+// children itself.
+// `above`: the supervisors on the path to here. One cannot be below itself, even if the data was read at different
+// times.
 function updateNodes(list, nodes, numbered, above) {
     const placed = nodes.map((node, place) => ({ ...node, place }));
     keyed(
@@ -42,7 +44,7 @@ function updateNodes(list, nodes, numbered, above) {
             setText(parts.strategy, component?.description?.strategy?.replaceAll('_', ' ') ?? '');
             setText(
                 parts.count,
-                component ? `${countText(component.metrics.running ?? 0)} of ${countText(component.metrics.children ?? 0)} run` : '',
+                component ? `${countText(component.metrics.running ?? 0)} of ${countText(component.metrics.children ?? 0)} running` : '',
             );
             setHidden(parts.below, !component);
             updateNodes(parts.below, component?.description?.children ?? [], numbered, new Set([...above, node.supervisor]));

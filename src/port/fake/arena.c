@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The world's memory: the same addresses in every schedule, nothing used
- * twice within one, so that a touch of what was freed is always noticed: by
- * the watched atomics through the map below, by AddressSanitizer where it is
- * compiled in, and otherwise by the pattern left in freed memory.
+ * The world's memory. Every schedule gets the same addresses, and within a schedule no memory is used twice. So an
+ * access to freed memory is always detected: by the watched atomics through the map below, by AddressSanitizer where
+ * it is compiled in, and otherwise by the pattern in freed memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,12 +65,12 @@ void *ceni_watch_alloc(size_t size, size_t align)
         return posix_memalign(&memory, align < GRAIN ? GRAIN : align, size) ? NULL : memory;
     }
     world_point();
-    memory_event(&arena, 'A', true); /* the order of allocations decides addresses */
+    memory_event(&arena, 'A', true); /* the order of allocations determines the addresses */
     if (align < GRAIN) align = GRAIN;
     size_t start = (used + align - 1) & ~(align - 1);
     size_t grained = (size + GRAIN - 1) & ~(size_t)(GRAIN - 1);
     if (grained > arena_size || start > arena_size - grained - GRAIN) return NULL;
-    used = start + grained + GRAIN; /* a gap, so that one past the end is nobody's */
+    used = start + grained + GRAIN; /* a gap, so that an access one past the end is detected */
     memset(grains + start / GRAIN, GRAIN_LIVE, grained / GRAIN);
     ASAN_UNPOISON_MEMORY_REGION(arena + start, size);
     ASAN_POISON_MEMORY_REGION(arena + start + grained, GRAIN);
@@ -89,7 +88,7 @@ void ceni_watch_free(void *memory, size_t size)
         return;
     }
     world_point();
-    memory_drain_all(the_world.current); /* an allocator passes memory on through a lock */
+    memory_drain_all(the_world.current); /* a real allocator passes memory on through a lock */
     memory_event(&arena, 'f', true);
     size_t start = (size_t)((char *)memory - arena), grained = (size + GRAIN - 1) & ~(size_t)(GRAIN - 1);
     if (grains[start / GRAIN] != GRAIN_LIVE) ceni_world_fail("memory is freed twice, or was never allocated");
@@ -101,8 +100,7 @@ void ceni_watch_free(void *memory, size_t size)
     story_note(NULL, "frees bytes", size, 0);
 }
 
-/* An address on another thread's stack below its stack pointer belongs to a
- * call that has returned. */
+/* An address on another thread's stack below its stack pointer belongs to a call that has returned. */
 static void check_stacks(const volatile void *object, const char *doing)
 {
     for (unsigned i = 0; i < the_world.count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether this is a build with AddressSanitizer, which each compiler says in its own way. */
+/* Defines CENI_WITH_ASAN in a build with AddressSanitizer; gcc and clang indicate that differently. */
 #ifndef CENI_PORT_FAKE_ASAN_H
 #define CENI_PORT_FAKE_ASAN_H
 

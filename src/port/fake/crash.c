@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A body that dereferences a wild pointer fails like any other: with the story of its schedule.
+ * Crash reports: a body that dereferences a wild pointer fails with the story of its schedule, as with any other fault.
  *
- * Plain memory is not watched, so a pointer that is read from freed memory is the pattern left there. Its use is an
- * access that the processor refuses. Without a handler the kernel ends the process, writes a line about it into its log, and
- * nobody learns the schedule. Sanitizers install handlers of their own, and keep them.
+ * Plain memory is not watched. A pointer that is read from freed memory has the pattern that the free left there, and
+ * its use is an invalid access. Without a handler the kernel would end the process, and the schedule would be
+ * unknown. Sanitizers install handlers of their own, which are kept.
  */
 #include <signal.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void report(int number, siginfo_t *info, void *unused)
 void crash_report(void)
 {
     static bool installed;
-    static char stack[1 << 16]; /* a fiber's own may be the one that overflowed */
+    static char stack[1 << 16]; /* the fiber's stack may be the one that overflowed */
     static const int numbers[] = {SIGSEGV, SIGBUS};
     if (installed) return;
     installed = true;

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Searching the schedules.
+ * The search over schedules.
  *
- * Exhaustive: depth first over the choices, each schedule run from the start.
- * A schedule is a path of choices; the next one takes the deepest choice that
- * has an untried option within the preemption bound. What has been seen is
- * pruned by its state: at each new point the hash of all threads' pasts (see
- * memory.c) is looked up; if the same state was reached before with no more
- * preemptions spent, everything that can follow has been or will be run from
- * there. Unlike sleep sets this stays exhaustive under a bound, because the
- * preemptions already spent are part of the comparison.
+ * Exhaustive: depth first over the choices; each schedule is run from the start. A schedule is a path of choices. The
+ * next schedule takes the deepest choice that has an untried option within the preemption bound. States that have
+ * been seen are pruned: at each new point the hash of all threads' pasts (see memory.c) is looked up. If the same
+ * state was reached before with no more preemptions spent, all its continuations have been run or will be run from
+ * there. Unlike sleep sets this stays exhaustive under a bound, because the preemptions spent are part of the
+ * comparison.
  *
- * Random: priorities (PCT). Each thread gets a random priority, the highest
- * that can go on runs, and at a few random steps the running thread falls to
- * the bottom. A bug that needs d ordering constraints is met with probability
- * at least 1/(n k^(d-1)) per schedule of k steps.
+ * Random: priorities (PCT). Each thread gets a random priority, and the thread of the highest priority that can go on
+ * runs. At a few random steps the running thread falls to the lowest priority. In a schedule of k steps of n threads,
+ * a bug that needs d ordering constraints is found with probability at least 1/(n k^(d-1)).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +19,10 @@
 
 #include "port/fake/internal.h"
 
-/* ---- What has been seen ------------------------------------------------------- */
+/* ---- States seen --------------------------------------------------------------- */
 
 typedef struct seen_table {
-    uint64_t *slots; /* key with the preemptions spent in its low four bits; 0 is empty */
+    uint64_t *slots; /* keys, with the preemptions spent in the low four bits; 0 is empty */
     uint64_t size, used;
 } seen_table;
 
@@ -42,14 +39,14 @@ static void seen_grow(void)
 {
     seen_table larger = {NULL, seen.size ? seen.size * 2 : 1 << 16, seen.used};
     larger.slots = calloc(larger.size, sizeof *larger.slots);
-    if (!larger.slots) ceni_world_fail("no memory for the states seen");
+    if (!larger.slots) ceni_world_fail("out of memory for the states seen");
     for (uint64_t i = 0; i < seen.size; i++)
         if (seen.slots[i]) *seen_slot(&larger, seen.slots[i]) = seen.slots[i];
     free(seen.slots);
     seen = larger;
 }
 
-/* True if this state was reached before with no more preemptions spent. */
+/* Returns true if this state was reached before with no more preemptions spent. */
 static bool seen_before(uint64_t key, unsigned spent)
 {
     if (seen.used * 2 >= seen.size) seen_grow();
@@ -105,7 +102,7 @@ static unsigned next_on_path(const world_step *options, unsigned count)
         path[path_length++] = (branch){0, (uint8_t)fits, (uint8_t)spent};
     }
     const branch *here = &path[path_at++];
-    if (here->options != fits) ceni_world_fail("the body does not behave the same when it is run again");
+    if (here->options != fits) ceni_world_fail("the body is not deterministic: a second run differs");
     spent += options[which[here->choice]].cost;
     return which[here->choice];
 }
@@ -125,7 +122,7 @@ static ceni_explored explore_all(const ceni_exploration *plan)
     ceni_explored result = {0, 0, 0, 0};
     bound = plan->preemptions;
     unpruned = plan->unpruned;
-    if (bound > 15) ceni_world_fail("a search counts at most 15 preemptions");
+    if (bound > 15) ceni_world_fail("a search allows at most 15 preemptions");
     path_length = 0;
     seen_forget();
     do {
@@ -143,7 +140,7 @@ static ceni_explored explore_all(const ceni_exploration *plan)
 /* ---- Random with priorities --------------------------------------------------------- */
 
 static uint64_t dice;
-static uint64_t priorities[WORLD_THREADS + 1]; /* the last is the clock's */
+static uint64_t priorities[WORLD_THREADS + 1]; /* the last one is the clock's */
 static uint64_t change_at[16], lowest;
 static unsigned changes_left;
 
@@ -152,7 +149,7 @@ static uint64_t roll(void)
     return dice = memory_mix(dice, 1);
 }
 
-/* Going on polling is a rare whim, or two that poll would starve a third. */
+/* A thread that polls rarely goes on polling: two such threads would starve a third. */
 static uint64_t priority_of(const world_step *step)
 {
     if (step->kind == STEP_RUN && the_world.threads[step->thread].stepped_aside)
@@ -183,7 +180,7 @@ static unsigned by_priority(const world_step *options, unsigned count)
 static ceni_explored explore_random(const ceni_exploration *plan)
 {
     ceni_explored result = {0, 0, 0, 0};
-    uint64_t steps = 100; /* of the previous schedule: where changes are placed */
+    uint64_t steps = 100; /* of the previous schedule; changes are placed within as many */
     for (unsigned n = 0; n < plan->random_runs; n++) {
         dice = memory_mix(plan->seed, n);
         lowest = 1000;
@@ -211,7 +208,7 @@ ceni_explored ceni_world_explore(const ceni_exploration *plan)
 
 /* ---- Replay ------------------------------------------------------------------------------ */
 
-/* A trace is the list of choices that were not the default: "17:r2,31:x1". */
+/* A trace lists the choices that were not the default: "17:r2,31:x1". */
 static const char *rest_of_trace;
 static unsigned choices_made;
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The switch saves only what the calling convention asks a function to keep;
- * everything else the compiler has saved already around the call. That makes
- * it about thirty times cheaper than swapcontext, which also saves the signal
- * mask by a system call. Other processors than x86-64 use swapcontext.
+ * Fibers. The switch saves only the registers that the calling convention requires a function to preserve; the
+ * compiler has saved all others around the call. That makes it about thirty times cheaper than swapcontext, which
+ * also saves the signal mask by a system call. Processors other than x86-64 use swapcontext.
  */
 #include "port/fake/fiber.h"
 
@@ -36,7 +35,7 @@ static void make_stack(ceni_fiber *fiber)
     fiber->stack_size = STACK_SIZE;
 }
 
-/* A fiber given up in the middle leaves red zones on its stack. */
+/* A fiber that was abandoned in the middle of a call leaves red zones on its stack. */
 static void clean_stack(ceni_fiber *fiber)
 {
 #ifdef CENI_WITH_ASAN
@@ -46,8 +45,8 @@ static void clean_stack(ceni_fiber *fiber)
 }
 
 #ifdef CENI_WITH_ASAN
-static ceni_fiber *left;        /* whom the fiber that now starts or goes on came from */
-static const void *home_bottom; /* of the system thread's own stack, learned when it is left */
+static ceni_fiber *left;        /* the fiber that was left by the last switch */
+static const void *home_bottom; /* of the system thread's stack, known after it was left once */
 static size_t home_size;
 #endif
 
@@ -92,8 +91,7 @@ static void first_entry(void)
 
 static void prepare(ceni_fiber *fiber)
 {
-    /* Six registers to pop, the address to return to, and a slot that keeps
-     * the stack aligned as after a call. */
+    /* Six registers to pop, the return address, and a slot that keeps the stack aligned as after a call. */
     uintptr_t top = ((uintptr_t)fiber->stack + fiber->stack_size) & ~(uintptr_t)15;
     void **frame = (void **)(top - 8 * sizeof(void *));
     for (int i = 0; i < 8; i++) frame[i] = NULL;
@@ -123,7 +121,7 @@ static void first_entry(void)
 
 static void prepare(ceni_fiber *fiber)
 {
-    /* The context lives at the low end of the stack it describes. */
+    /* The context is at the low end of the stack that it describes. */
     ucontext_t *context = (ucontext_t *)(void *)fiber->stack;
     getcontext(context);
     context->uc_stack.ss_sp = fiber->stack + sizeof *context;

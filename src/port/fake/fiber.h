@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fibers: several stacks on one system thread, switched by hand. */
+/* Fibers: several stacks on one system thread, switched explicitly. */
 #ifndef CENI_PORT_FAKE_FIBER_H
 #define CENI_PORT_FAKE_FIBER_H
 
@@ -8,20 +8,20 @@
 
 typedef struct ceni_fiber {
     void *stack_pointer; /* while it does not run */
-    char *stack;         /* lowest byte; NULL for the system thread's own */
+    char *stack;         /* lowest byte; NULL for the system thread's stack */
     size_t stack_size;
-    void *sanitizer; /* AddressSanitizer's notes while it does not run */
+    void *sanitizer; /* AddressSanitizer's state of the fiber while it does not run */
     void (*entry)(void);
 } ceni_fiber;
 
-/* Prepares a fiber that calls entry() on its first switch; entry never
- * returns. The stack is kept and used again by the next init. */
+/* Prepare a fiber that calls entry() on its first switch; entry never returns. The stack is kept, and the next init
+ * uses it again. */
 void ceni_fiber_init(ceni_fiber *fiber, void (*entry)(void));
 
-/* Leaves `from` and goes on in `to`. With `ending`, `from` never goes on. */
+/* Leave `from` and continue in `to`. With `ending`, `from` never continues. */
 void ceni_fiber_switch(ceni_fiber *from, ceni_fiber *to, bool ending);
 
-/* True if the address is on the fiber's stack. */
+/* Return true if the address is on the fiber's stack. */
 bool ceni_fiber_owns(const ceni_fiber *fiber, const volatile void *address);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the fake port share. Nobody else includes this. */
+/* The fake port's internal header. Only files of this folder include it. */
 #ifndef CENI_PORT_FAKE_INTERNAL_H
 #define CENI_PORT_FAKE_INTERNAL_H
 
@@ -10,16 +10,16 @@
 
 enum {
     WORLD_THREADS = 32,
-    WORLD_BUFFER = 8,             /* stores a store buffer holds */
-    WORLD_STEPS = 20000,          /* in one schedule; more is taken for no progress */
+    WORLD_BUFFER = 8,             /* stores in a store buffer */
+    WORLD_STEPS = 20000,          /* in one schedule; more is reported as no progress */
     WORLD_LONG_STEPS = 400000000, /* the same for a single run */
 };
 
 typedef enum world_state {
     WORLD_READY,
-    WORLD_PARKED,   /* on an address, or with none asleep; maybe with a deadline */
+    WORLD_PARKED,   /* asleep, on an address or without one; perhaps with a deadline */
     WORLD_JOINING,  /* until another thread has ended */
-    WORLD_SETTLING, /* until nobody else can go on */
+    WORLD_SETTLING, /* until no other thread can go on */
     WORLD_ENDED,
 } world_state;
 
@@ -37,14 +37,14 @@ typedef struct world_thread {
     void (*run)(void *);
     void *argument;
     world_state state;
-    bool stepped_aside; /* polled in vain: others go first until one of them has written something */
+    bool stepped_aside; /* has polled: others go first until one of them has written something */
     bool timed_out;
-    bool cancelled, cancellable; /* it was asked to end; it sleeps where it would */
+    bool cancelled, cancellable; /* a cancel was requested; it is at a cancellation point */
     const volatile void *parked_on;
     int64_t deadline;
-    uint64_t parked_order; /* among those parked on one address: first come, first woken */
+    uint64_t parked_order; /* among the sleepers on one address, which are woken FIFO */
     struct world_thread *joined;
-    uint64_t past; /* hash of all this thread did and of what it depended on */
+    uint64_t past; /* hash of all events of this thread and of the events they depended on */
     world_store buffer[WORLD_BUFFER];
     unsigned buffered;
     uint64_t randoms;
@@ -55,14 +55,14 @@ typedef struct world_thread {
 } world_thread;
 
 typedef enum step_kind {
-    STEP_RUN,      /* a thread does the operation it stopped at */
+    STEP_RUN,      /* a thread performs the operation it stopped at */
     STEP_DRAIN,    /* a store that was held back reaches memory */
     STEP_EXPIRE,   /* a deadline passes */
     STEP_HOLD,     /* a store is held back, or ... */
     STEP_COMMIT,   /* ... is not */
     STEP_GO,       /* a thread is left as it is, or its stores are drained first */
     STEP_PARK,     /* a thread sleeps, or ... */
-    STEP_SPURIOUS, /* ... wakes for no reason */
+    STEP_SPURIOUS, /* ... wakes spuriously */
     STEP_NEWEST,   /* a load returns the newest value, or ... */
     STEP_STALE,    /* ... an older one */
 } step_kind;
@@ -72,7 +72,7 @@ typedef struct world_step {
     uint8_t kind, thread, cost;
 } world_step;
 
-/* How a trace writes the kind of a step. */
+/* The letter of a kind of step in a trace. */
 static inline char step_letter(world_step step)
 {
     return "rdxhcgpsno"[step.kind];
@@ -80,12 +80,12 @@ static inline char step_letter(world_step step)
 
 enum { WORLD_OPTIONS = 3 * WORLD_THREADS };
 
-/* Chooses among `count` options; the first is what an unhurried machine would do. */
+/* Choose among `count` options; the first is the default: no preemption, no delay, no stale value. */
 typedef unsigned (*world_plan)(const world_step *options, unsigned count);
 
 typedef struct world {
     bool running, tso, weak;
-    bool given_up; /* pruned: the schedule was left where it stood */
+    bool given_up; /* pruned: the schedule was abandoned in the middle */
     world_thread threads[WORLD_THREADS];
     unsigned count, most;
     world_thread *current;
@@ -93,8 +93,8 @@ typedef struct world {
     uint64_t clock_past; /* hash of the last change of the clock */
     uint64_t steps, step_limit, parked;
     unsigned cpus;
-    unsigned forks; /* as many epochs later than at the beginning */
-    bool no_hooks;  /* the end of a thread cannot be noticed */
+    unsigned forks; /* forks so far; the epoch is one more */
+    bool no_hooks;  /* exit hooks cannot be armed */
     world_plan plan;
     ceni_fiber home;
     void (*body)(void);
@@ -104,24 +104,24 @@ extern world the_world;
 
 /* world.c */
 void world_once(void (*body)(void), world_plan plan, uint64_t step_limit);
-void world_point(void); /* the current thread is about to do something others can see */
+void world_point(void); /* the current thread is about to do something that others can see */
 unsigned world_decide(const world_step *options, unsigned count);
 unsigned world_index(const world_thread *thread);
 uint64_t world_key(void); /* hash of the state at this point */
 world_thread *world_spawn(const char *name, void (*run)(void *), void *argument);
-void world_wrote(const world_thread *writer); /* those who polled in vain may find something new */
+void world_wrote(const world_thread *writer); /* threads that have polled may find a change now */
 _Noreturn void world_exit(void);              /* the current thread ends here */
-void world_block(void);                       /* the current thread's state says why it cannot go on */
+void world_block(void);                       /* the current thread's state is the reason why it cannot go on */
 
 /* memory.c */
 void memory_begin(void);
 void memory_drain_one(world_thread *thread);
 void memory_drain_all(world_thread *thread);
 uint64_t memory_mix(uint64_t a, uint64_t b);
-/* Adds an event to the current thread's past: a read or a write of the thing named. */
+/* Add an event to the current thread's past: a read or a write of the object. */
 void memory_event(const volatile void *object, uint64_t what, bool writes);
-/* Adds one that touches nothing: every point leaves a trace, or the state after
- * it would be taken for the state before. */
+/* Add an event without an object. Every point adds an event; otherwise the state after the point would have the same
+ * hash as the state before. */
 void memory_step(uint64_t what);
 
 /* order.c */
@@ -149,7 +149,7 @@ void story_note(const ceni_site *site, const char *what, uint64_t a, uint64_t b)
 void story_step(unsigned point, world_step step);
 void story_print(void);
 
-/* From now on an invalid memory access in a body ends the process with a report. Idempotent. */
+/* From now on an invalid memory access in a body prints a report and ends the process. Idempotent. */
 void crash_report(void);
 
 #endif

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The watched atomics: each is a point, then happens in the world's memory.
+ * The watched atomics: each is a scheduling point, and then happens in the world's memory.
  *
- * With store buffers a relaxed or release store may be held back in its
- * thread's buffer, in order, while the thread goes on; its own loads see it,
- * others do not. A read-modify-write and a seq_cst store empty the buffer
- * first, as a locked instruction does; so do sleeping and ending.
+ * With store buffers a relaxed or release store may be held back in its thread's buffer, in order, while the thread
+ * goes on. The thread's own loads see it, other threads do not. A read-modify-write and a seq_cst store empty the
+ * buffer first, as a locked instruction does; so do sleeping and ending.
  *
- * What C11 makes of the orders, on weaker machines than x86, is order.c.
+ * order.c models C11's memory orders on machines weaker than x86.
  *
- * For pruning, each event is hashed with the thread's past and with the last
- * events on the same object that it depends on: a read on the last write, a
- * write on the last write and the reads since. Two schedules whose threads
- * have equal pasts are reorderings of independent steps and have reached the
+ * For pruning, each event is hashed together with the thread's past and with the last events on the same object that
+ * it depends on: a read depends on the last write, a write on the last write and on the reads since. If the threads
+ * of two schedules have equal pasts, the schedules differ only in the order of independent steps and have reached the
  * same state.
  */
 #include <string.h>
@@ -53,8 +51,7 @@ static object_past *past_of(const volatile void *object)
         if (entry->era == era && entry->object == name) return entry;
         if (entry->era == era) continue;
         *entry = (object_past){name, 0, 0, era};
-        /* A full table forgets pasts, which only matters to pruning, which
-         * long single runs do not do. */
+        /* A full table forgets pasts. That matters only for pruning, and a long single run is not pruned. */
         if (++objects_used > OBJECTS / 2) memory_begin();
         return entry;
     }
@@ -113,7 +110,7 @@ void memory_drain_all(world_thread *thread)
     while (thread->buffered) memory_drain_one(thread);
 }
 
-/* The newest store to the object that this thread still holds back. */
+/* The thread's newest store to the object that is still held back. */
 static const world_store *held_store(const world_thread *thread, const volatile void *object)
 {
     for (unsigned i = thread->buffered; i > 0; i--)
@@ -132,7 +129,7 @@ uint64_t ceni_watch_load(const ceni_site *site, const volatile void *object, siz
     uint64_t value = mine ? mine->value : fetch(object, size);
     uint32_t stale = 0;
     if (!mine) value = order_load(world_index(the_world.current), object, site->order, value, &stale);
-    /* What is forwarded or stale depends on nothing that is newer. */
+    /* A forwarded or stale value does not depend on newer writes. */
     if (mine || stale) memory_step(memory_mix((uint64_t)(uintptr_t)object + 'F', stale));
     else memory_event(object, 'L', false);
     story_note(site, stale ? "is still" : "is", value, 0);
@@ -203,7 +200,7 @@ uint64_t ceni_watch_rmw(const ceni_site *site, volatile void *object, size_t siz
     return old;
 }
 
-/* A compare and swap that fails is taken for a load of the newest value. */
+/* A compare and swap that fails is treated as a load of the newest value. */
 static void note_cas(const ceni_site *site, volatile void *object, bool swapped, uint64_t found, size_t size)
 {
     unsigned self = world_index(the_world.current);
@@ -254,7 +251,7 @@ void ceni_watch_pause(const char *file, int line)
     (void)file;
     (void)line;
     if (!the_world.running) return;
-    memory_step('p'); /* standing at a pause is not the same as not having begun */
+    memory_step('p'); /* a thread at a pause is in another state than before it */
     the_world.current->stepped_aside = true;
     world_point();
     memory_step('P');

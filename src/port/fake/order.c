@@ -1,34 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory orders in C11's terms, along every schedule.
+ * C11's memory orders, checked along every schedule.
  *
- * Each thread has a vector clock. A release leaves its clock with the value it
- * writes, an acquire that reads that value joins the clock, and a
- * read-modify-write carries on what was left there (the release sequence).
- * Starting and joining threads order too; a futex does not, for nothing may
- * rely on it. Three things follow.
+ * Each thread has a vector clock. A release stores its clock with the value it writes. An acquire that reads that
+ * value joins the clock. A read-modify-write carries the stored clock on (the release sequence). Starting and joining
+ * threads order too. A futex does not, because no code may rely on it. Three checks follow.
  *
- * Copies. Bytes that are copied (an element, in or out) must have been written
- * before, and must not be overwritten before they were read, by
- * happens-before and not only by the luck of this schedule.
+ * Copies. Bytes that are copied, such as an element in or out, must have been written before, and must not be
+ * overwritten before they were read: by happens-before, and not only by the order of this schedule.
  *
- * Frees. Memory may be freed only after every atomic operation and every copy
- * in it by another thread has happened before the free.
+ * Frees. Memory may be freed only if every atomic operation and every copy in it by another thread happened before
+ * the free.
  *
- * Stale values (only with CENI_MEMORY_WEAK). Every object keeps its last
- * values. A load may return an older one as long as no newer one happened
- * before the load, the thread has not read a newer one, and, for a seq_cst
- * load, no newer one was written by a seq_cst operation. Which one is a choice
- * that costs a preemption. A read-modify-write and a futex read the newest.
+ * Stale values (only with CENI_MEMORY_WEAK). Every object keeps its last values. A load may return an older one if no
+ * newer one happened before the load, the thread has not read a newer one, and, for a seq_cst load, no newer one was
+ * written by a seq_cst operation. Which value it returns is a choice; an older one costs a preemption. A
+ * read-modify-write and a futex read the newest value.
  *
- * Where the texts differ this follows C11, with two exceptions, in which it
- * follows C++20: a store ends the release sequence of its own thread too, and
- * a seq_cst load does not read past a seq_cst store. Not modelled: a store
- * that takes its place before newer ones, and a compare and swap that fails on
- * a stale value.
+ * Where C11 and C++20 differ the model follows C11, with two exceptions that follow C++20: a store ends the release
+ * sequence of its own thread too, and a seq_cst load does not read past a seq_cst store. Not modelled: a store that
+ * is placed before newer stores in the modification order, and a compare and swap that fails on a stale value.
  *
- * The records are kept for what one explored schedule touches. A long single
- * run may touch more; then all of this is off until the next run begins.
+ * The table has room for the objects of one explored schedule. A long single run may touch more objects; then all
+ * checks are off until the next run begins.
  */
 #include <string.h>
 
@@ -38,26 +32,26 @@ enum { OBJECTS = 1 << 11, CROWDED = OBJECTS / 2 };
 
 typedef uint32_t clock_of_all[WORLD_THREADS];
 
-enum { VALUES = 4 }; /* kept of each object: the newest and what a stale load may see */
+enum { VALUES = 4 }; /* kept of each object: the newest, and older ones for stale loads */
 
 typedef struct written_value {
     uint64_t value;
-    clock_of_all released; /* what an acquire that reads it gets to know */
-    clock_of_all known;    /* when each thread first read or wrote it, or a newer one; 0 is never */
+    clock_of_all released; /* the clock that an acquire of this value joins */
+    clock_of_all known;    /* when each thread first read or wrote it or a newer one; 0: never */
     bool seq_cst;
 } written_value;
 
-/* One atomic object, or the first of some bytes that are copied. */
+/* One atomic object, or the first byte of a range that is copied. */
 typedef struct ordered {
     uintptr_t address;
     uint64_t era;
-    clock_of_all touched; /* when each thread touched it last: reads and, of atomics, writes */
+    clock_of_all touched; /* when each thread touched it last: reads, and writes of atomics */
     /* atomics */
     written_value values[VALUES]; /* value number n is at n % VALUES */
-    uint32_t newest;              /* number of the newest value; 0 is what was there before */
+    uint32_t newest;              /* number of the newest value; 0 is the initial value */
     /* copies */
     uint32_t written; /* when the bytes were written last ... */
-    uint8_t writer;   /* ... and by whom */
+    uint8_t writer;   /* ... and the thread that wrote them */
     bool copied;
 } ordered;
 
@@ -148,9 +142,8 @@ static written_value *newest_of(ordered *object)
     return &object->values[object->newest % VALUES];
 }
 
-/* The record of an atomic that now holds `value` and is touched at `when` on
- * the thread's clock. A value that nobody here wrote comes from an
- * initialisation, which starts its history anew. */
+/* The record of an atomic that has `value` and is touched at `when` on the thread's clock. A value that no recorded
+ * operation wrote comes from an initialisation, which starts a new history. */
 static ordered *atomic_when(unsigned thread, const volatile void *address, uint64_t value, uint32_t when)
 {
     ordered *object = off ? NULL : object_at(address);
@@ -169,18 +162,18 @@ static ordered *atomic_at(unsigned thread, const volatile void *address, uint64_
     return atomic_when(thread, address, value, tick(thread));
 }
 
-/* The thread has read or written value number n: it and the older ones are known to it. */
+/* The thread has read or written value number n: it knows this value and the older ones. */
 static void know(ordered *object, unsigned thread, uint32_t n, uint32_t when)
 {
     for (uint32_t age = 0; age < VALUES && age <= n; age++) {
-        if (n - age + VALUES <= object->newest) break; /* not kept any more */
+        if (n - age + VALUES <= object->newest) break; /* overwritten in the record */
         uint32_t *known = &object->values[(n - age) % VALUES].known[thread];
         if (*known == 0 || *known > when) *known = when;
     }
 }
 
-/* Whether a load by the thread may still return what was there before value
- * number n: not if n was known to anybody before the load. */
+/* Whether a load by the thread may return a value older than number n: not if any thread knew n before the load, by
+ * happens-before. */
 static bool may_miss(unsigned thread, const ordered *object, uint32_t n, ceni_watch_order order)
 {
     const written_value *value = &object->values[n % VALUES];
@@ -189,7 +182,7 @@ static bool may_miss(unsigned thread, const ordered *object, uint32_t n, ceni_wa
     return !(order == CENI_SEQ_CST && value->seq_cst);
 }
 
-/* How many values older than the newest the load may return. */
+/* The number of values older than the newest that the load may return. */
 static unsigned stale_choices(unsigned thread, const ordered *object, ceni_watch_order order)
 {
     unsigned older = 0;
@@ -206,7 +199,7 @@ static unsigned choose_age(unsigned choices)
     return choices ? world_decide(options, choices + 1) : 0;
 }
 
-/* The value the load returns: `newest`, or an older one, whose number plus one is then in *stale. */
+/* Return the value of the load: `newest`, or an older one, and then its number plus one in *stale. */
 uint64_t order_load(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t newest,
                     uint32_t *stale)
 {
@@ -221,7 +214,7 @@ uint64_t order_load(unsigned thread, const volatile void *address, ceni_watch_or
     return value->value;
 }
 
-/* A load of the newest value, as a failed compare and swap is one. */
+/* A load of the newest value, for a failed compare and swap. */
 void order_peek(unsigned thread, const volatile void *address, ceni_watch_order order, uint64_t newest)
 {
     ordered *object = atomic_at(thread, address, newest);
@@ -239,8 +232,8 @@ static void append(ordered *object, unsigned thread, ceni_watch_order order, uin
     know(object, thread, object->newest, when);
 }
 
-/* `stamp` is the thread's clock when the store was issued, which is when it
- * counts as done; it may reach memory later. */
+/* `stamp` is the thread's clock when the store was issued. The store counts as done at that time, although it may
+ * reach memory later. */
 void order_store(unsigned thread, const volatile void *address, ceni_watch_order order, const uint32_t *stamp,
                  uint64_t before, uint64_t value)
 {

@@ -14,13 +14,13 @@ int64_t ceni_clock_now(void)
 {
     if (!the_world.running) return 1000000000;
     world_point();
-    /* What a reading depends on is how the clock came to be what it is. */
+    /* A reading depends on all past changes of the clock. */
     memory_step(memory_mix(the_world.clock_past, 'T'));
     story_note(NULL, "reads the clock", (uint64_t)the_world.clock, 0);
     return the_world.clock;
 }
 
-/* Moves with the other clock. Nobody's next step depends on it: no point. */
+/* Moves with the other clock. Not a scheduling point: no thread's next step depends on it. */
 int64_t ceni_clock_wall(void)
 {
     return INT64_C(1700000000000000000) + (the_world.running ? the_world.clock : 0);
@@ -35,7 +35,7 @@ static ceni_woken park(const volatile void *address, int64_t moment)
     self->parked_order = the_world.parked++;
     self->state = WORLD_PARKED;
     world_block();
-    memory_step('w'); /* or going on after a timeout would look like the state in which it expired */
+    memory_step('w'); /* otherwise the state after the timeout would look like the state in which it expired */
     self->deadline = CENI_FOREVER;
     self->parked_on = NULL;
     return self->timed_out ? CENI_TIMED_OUT : CENI_WOKEN;
@@ -53,7 +53,7 @@ void ceni_sleep_until(int64_t moment)
 
 /* ---- Futex ---------------------------------------------------------------------- */
 
-/* A futex may return at any time: a choice that costs a preemption. */
+/* A futex may return spuriously at any time: a choice that costs a preemption. */
 static bool wakes_for_no_reason(void)
 {
     uint8_t self = (uint8_t)world_index(the_world.current);
@@ -63,7 +63,7 @@ static bool wakes_for_no_reason(void)
     return wakes;
 }
 
-/* A thread that was cancelled leaves at the next point that says so. */
+/* A cancelled thread leaves at its next cancellation point. */
 static void leave_if_cancelled(void (*leave)(void *), void *argument)
 {
     world_thread *self = the_world.current;
@@ -85,7 +85,7 @@ ceni_woken ceni_futex_wait_cancellable(_Atomic uint32_t *word, uint32_t expected
     return woken;
 }
 
-/* A request; a thread that sleeps cancellably is woken by it. */
+/* A cancel is a request. It wakes a thread that sleeps in a cancellation point. */
 void ceni_world_cancel(ceni_thread thread)
 {
     world_thread *other = &the_world.threads[thread.handle];
@@ -101,7 +101,7 @@ void ceni_world_cancel(ceni_thread thread)
 
 ceni_woken ceni_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t moment)
 {
-    if (!the_world.running) ceni_world_fail("somebody waits outside a world, where nobody can wake it");
+    if (!the_world.running) ceni_world_fail("a futex wait outside a world: no thread can end it");
     world_point();
     arena_check(word, "futex wait");
     memory_drain_all(the_world.current);
@@ -145,7 +145,7 @@ void ceni_futex_wake(_Atomic uint32_t *word, uint32_t count)
 
 /* ---- Threads ----------------------------------------------------------------------- */
 
-/* A world has no processors to choose from, and all its stacks are alike. */
+/* In a world the options for processors and stack size have no effect. */
 cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options *options, void (*run)(void *),
                                   void *argument, int *code)
 {
@@ -171,7 +171,7 @@ size_t ceni_thread_stack_size(void)
     return the_world.running ? the_world.current->fiber.stack_size : 0;
 }
 
-/* A fiber cannot be left but by returning. */
+/* A fiber leaves `run` only by returning. */
 void ceni_thread_run_guarded(void (*run)(void *), void (*lost)(void *), void *argument)
 {
     (void)lost;
@@ -197,7 +197,7 @@ ceni_thread ceni_thread_self(void)
     return (ceni_thread){world_index(the_world.current)};
 }
 
-/* A world's thread leaves nothing behind; that nobody joins it needs no note. */
+/* A world's thread owns nothing that outlives it, so a detach needs no action. */
 void ceni_thread_detach(ceni_thread *thread)
 {
     (void)thread;
@@ -246,7 +246,7 @@ uint64_t ceni_random(void)
     return memory_mix(the_world.current->randoms++, world_index(the_world.current));
 }
 
-/* Three calls that tell whose they are. */
+/* Three made-up addresses that contain the thread's number. */
 unsigned ceni_backtrace(void **frames, unsigned most, const void *from)
 {
     (void)from;
@@ -308,7 +308,7 @@ bool ceni_thread_in_call(void)
     return the_world.running && the_world.current->in_call;
 }
 
-/* A test calls the handler itself. */
+/* Tests call the handler themselves. */
 bool ceni_process_at_exit(void (*handler)(void))
 {
     (void)handler;
@@ -328,7 +328,7 @@ uint64_t ceni_fork_epoch(void)
     return 1 + the_world.forks;
 }
 
-/* A bell in a world is a number, of rings that were not heard; nothing polls it. */
+/* A bell in a world is a count of rings since it was silenced last. */
 cen_status ceni_bell_init(ceni_bell *bell, int *code)
 {
     if (ceni_fault(CENI_FAULT_FD)) {
@@ -365,7 +365,7 @@ uint32_t ceni_bell_silence(const ceni_bell *bell)
     return heard;
 }
 
-/* ---- Pages: a world gives none back, so that every word keeps its history ------------------ */
+/* ---- Pages: a world keeps all of them, so that every word keeps its history ---------------- */
 
 void ceni_pages_forget(void *start, size_t size)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The story of a schedule: what each thread did, one column per thread, and
- * the trace with which it can be run again.
+ * The story of a schedule: the steps of all threads, one column per thread, and the trace that replays it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +39,7 @@ void story_note(const ceni_site *site, const char *what, uint64_t a, uint64_t b)
     lines[lines_noted++ % LINES] = (story_line){site, what, a, b, thread};
 }
 
-/* `choice` is the option taken at a point that had several. */
+/* `choice` is the option taken at a point with several options. */
 void story_step(unsigned choice, world_step step)
 {
     unsigned number = choices++;

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scheduler: who goes on at each point.
+ * The scheduler: it decides which thread goes on at each point.
  *
- * A thread that is about to do something visible calls world_point(). There
- * the possible next steps are listed, the plan chooses, and either the caller
- * returns to do its operation or another fiber is switched to, which returns
- * from its own world_point(). So "run t" always means: t does the operation
- * it had announced, and goes on to its next point.
+ * A thread that is about to do something visible calls world_point(). There the possible next steps are listed and
+ * the plan chooses one. Either the caller returns and performs its operation, or the scheduler switches to another
+ * fiber, which returns from its own world_point(). So "run t" always means: t performs the operation that it stopped
+ * at, and goes on to its next point.
  *
- * The first option is the default: the current thread if it can go on, else
- * the next that can. Leaving a thread that could have gone on costs one
- * preemption; so does letting a deadline pass while somebody could run, and
- * holding a store back. A thread that polls (pause, yield) steps aside until
- * another has written something: leaving it is free, and going on is what
- * costs, so that spin loops stay finite and no schedule is lost.
+ * The first option is the default: the current thread if it can go on, otherwise the next one that can. Leaving a
+ * thread that could go on costs one preemption. So do letting a deadline pass while a thread can run, and holding
+ * back a store. A thread that polls (pause, yield) steps aside until another has written something: leaving it is
+ * free, and letting it go on costs a preemption. So spin loops stay finite and no schedule is lost.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,7 +47,7 @@ void ceni_world_fail(const char *format, ...)
     _exit(1);
 }
 
-/* ---- Listing what may happen next ------------------------------------------ */
+/* ---- Listing the possible next steps ---------------------------------------- */
 
 static bool can_go_on(const world_thread *thread)
 {
@@ -63,7 +60,7 @@ static void add(world_step *options, unsigned *count, step_kind kind, const worl
     (*count)++;
 }
 
-/* Threads in the order of turns, beginning with the current one. */
+/* Threads in round-robin order, beginning with the current one. */
 static unsigned add_runs(world_step *options, bool aside_too, unsigned cost)
 {
     unsigned count = 0;
@@ -76,7 +73,7 @@ static unsigned add_runs(world_step *options, bool aside_too, unsigned cost)
     return count;
 }
 
-/* Those who poll may go on before anything was written for them to see, at a price. */
+/* Threads that poll may go on before another has written something; it costs a preemption. */
 static void add_impatient_runs(world_step *options, unsigned *count, unsigned cost)
 {
     for (unsigned i = 0; i < the_world.count; i++) {
@@ -102,7 +99,7 @@ static bool earlier_deadline(const world_thread *thread)
     return false;
 }
 
-/* Deadlines pass in their order, so that a clock never has to go back. */
+/* Deadlines pass in their order, so that the clock never goes back. */
 static void add_expiries(world_step *options, unsigned *count, unsigned cost)
 {
     for (unsigned i = 0; i < the_world.count; i++) {
@@ -112,8 +109,8 @@ static void add_expiries(world_step *options, unsigned *count, unsigned cost)
     }
 }
 
-/* The current thread's own buffer is not listed: as long as it runs on, nobody
- * can tell when its stores reach memory. See before_leaving. */
+/* The current thread's buffer is not listed: while it runs on, no other thread can see when its stores reach memory.
+ * See before_leaving. */
 static void add_drains(world_step *options, unsigned *count)
 {
     for (unsigned i = 0; i < the_world.count; i++) {
@@ -157,7 +154,7 @@ static void expire(world_thread *thread)
     thread->past = memory_mix(thread->past, the_world.clock_past);
     thread->state = WORLD_READY;
     thread->timed_out = true;
-    world_wrote(NULL); /* time has passed, which a poller may be waiting for */
+    world_wrote(NULL); /* time has passed, and a polling thread may wait for that */
 }
 
 static void deadlock(void)
@@ -168,11 +165,11 @@ static void deadlock(void)
         printf("     %s waits %s\n", thread->name,
                thread->state == WORLD_JOINING ? "for another thread to end" : "for a wake-up that cannot come");
     }
-    ceni_world_fail("deadlock: nobody can go on");
+    ceni_world_fail("deadlock: no thread can run");
 }
 
-/* The current thread is being left for `next`: how many of the stores that it
- * holds back reach memory first is a choice. */
+/* The scheduler switches from the current thread to `next`. It is a choice how many of the current thread's held-back
+ * stores reach memory first. */
 static void before_leaving(const world_thread *next)
 {
     world_thread *current = the_world.current;
@@ -185,7 +182,7 @@ static void before_leaving(const world_thread *next)
     }
 }
 
-/* Lets steps happen until one of them is that a thread runs; returns it. */
+/* Carry out steps until one of them is to run a thread; returns that thread. */
 static world_thread *next_to_run(void)
 {
     world_step options[WORLD_OPTIONS];
@@ -232,7 +229,7 @@ static void end_thread(world_thread *self)
     for (int rank = 0; rank < CENI_EXIT_RANKS; rank++)
         if (self->exit_hooks[rank]) self->exit_hooks[rank]();
     if (self->leaving) ceni_exit_left();
-    world_point(); /* the end itself can be seen, by a join */
+    world_point(); /* a join can see the end */
     memory_drain_all(self);
     memory_event(self, 'E', true);
     self->state = WORLD_ENDED;
@@ -258,7 +255,7 @@ void world_exit(void)
     if (self == &the_world.threads[0] && !last) ceni_world_fail("the body ended before the threads it started");
     if (last) ceni_fiber_switch(&self->fiber, &the_world.home, true);
     switch_to(next_to_run(), true);
-    abort(); /* nobody goes back to a thread that has ended */
+    abort(); /* no switch goes back to a thread that has ended */
 }
 
 world_thread *world_spawn(const char *name, void (*run)(void *), void *argument)
@@ -325,7 +322,7 @@ void ceni_world_run(void (*body)(void))
     world_once(body, first_option, WORLD_LONG_STEPS);
 }
 
-/* The state: what every thread did and saw, who stands where, and the clock. */
+/* The hash of the state: each thread's past and where it stands, the current thread, and the clock. */
 uint64_t world_key(void)
 {
     uint64_t key = memory_mix((uint64_t)world_index(the_world.current), (uint64_t)the_world.clock);

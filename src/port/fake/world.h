@@ -1,32 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A world: threads as fibers, time as a number, and a scheduler that decides
- * every switch. It implements port.h and the watched atomics for tests.
+ * A world: threads are fibers, time is a number, and a scheduler decides every switch between threads. It implements
+ * port.h and the watched atomics for tests.
  *
- * A world runs one body to its end. At every atomic operation, copy of an
- * element, allocation, futex call, clock reading, thread start and join the running thread stops and a plan
- * chooses one of the possible next steps:
- *     run       a thread that can go on does the operation it stopped at
- *     drain     the oldest store waiting in a thread's store buffer reaches
+ * A world runs one body to its end. At every atomic operation, copy of an element, allocation, futex call, clock
+ * reading, thread start and join the running thread stops. These places are called points. At a point a plan chooses
+ * one of the possible next steps:
+ *     run       a thread that can go on performs the operation it stopped at
+ *     drain     the oldest store in a thread's store buffer reaches
  *               memory (only with store buffers)
  *     hold      a store goes to the buffer instead of to memory (only with store buffers)
  *     expire    a sleeping thread's deadline passes; the clock moves to it
- *     spurious  a thread about to sleep is woken at once, for no reason
- *     stale     a load returns an older value, where C11 lets it (only weak)
- * Whoever has nothing else to do sleeps; when all sleep, the clock moves to
- * the earliest deadline; when there is none, that is a deadlock.
+ *     spurious  a thread about to sleep is woken at once, spuriously
+ *     stale     a load returns an older value, where C11 allows it (only weak)
+ * When all threads sleep, the clock moves to the earliest deadline. If there is no deadline, that is a deadlock.
  *
- * Between two such points a thread runs undisturbed, so plain memory must be
- * ordered by atomics, as it must be anyway; ThreadSanitizer checks that part.
- * What a test counts across threads belongs into watched atomics too, or into
- * one variable per thread: pruning takes two schedules for the same when all
- * watched operations saw the same.
+ * Between two points a thread runs undisturbed. So plain memory must be ordered by atomics, as always;
+ * ThreadSanitizer checks that part. Counters that a test shares between threads must be watched atomics too, or one
+ * variable per thread: pruning considers two schedules equal if all watched operations saw the same values.
  *
- * A world notices: a data race on bytes that are copied or memory that is
- * freed, by C11's happens-before (order.c); a failed expectation; deadlock (a
- * lost wake-up is one); too many steps (no progress); a touch of freed memory
- * or of a stack frame that is gone; memory not freed at the end; threads not
- * joined.
+ * A world detects: a data race on bytes that are copied or memory that is freed, by C11's happens-before (order.c); a
+ * failed expectation; a deadlock, which includes a lost wake-up; too many steps (no progress); an access to freed
+ * memory or to a stack frame that has returned; memory that is not freed at the end; threads that are not joined.
  */
 #ifndef CENI_PORT_FAKE_WORLD_H
 #define CENI_PORT_FAKE_WORLD_H
@@ -37,15 +32,15 @@
 
 /* ---- Running -------------------------------------------------------------- */
 
-/* Runs the body once, each thread until it must wait, time moving by itself.
- * Ends the process with a report if anything is wrong. */
+/* Run the body once. Each thread runs until it must wait, and time advances by itself. If a check fails, prints a
+ * report and ends the process. */
 void ceni_world_run(void (*body)(void));
 
-/* What memory does. */
+/* The memory model. */
 typedef enum ceni_memory {
     CENI_MEMORY_STRONG, /* sequentially consistent */
-    CENI_MEMORY_TSO,    /* store buffers, as x86 has them */
-    CENI_MEMORY_WEAK,   /* loads may return stale values wherever C11 lets them */
+    CENI_MEMORY_TSO,    /* store buffers, as on x86 */
+    CENI_MEMORY_WEAK,   /* loads may return stale values wherever C11 allows it */
 } ceni_memory;
 
 typedef struct ceni_exploration {
@@ -53,67 +48,67 @@ typedef struct ceni_exploration {
     unsigned preemptions; /* bound of the exhaustive search */
     ceni_memory memory;
     uint64_t seed;        /* of the random search */
-    unsigned random_runs; /* 0: exhaustive; else so many random schedules (PCT) */
+    unsigned random_runs; /* 0: exhaustive; otherwise the number of random schedules (PCT) */
     unsigned changes;     /* priority changes per random schedule */
-    bool unpruned;        /* runs what pruning would leave out: to test the pruning */
+    bool unpruned;        /* run the schedules that pruning would skip: to test the pruning */
 } ceni_exploration;
 
 typedef struct ceni_explored {
     uint64_t run;    /* schedules run to their end */
-    uint64_t pruned; /* schedules given up because their state had been seen */
+    uint64_t pruned; /* schedules abandoned because their state had been seen */
     uint64_t steps;
     unsigned threads; /* the most that were alive at once */
 } ceni_explored;
 
-/* Runs the body under every schedule of the plan. Ends the process with the
- * story of the first schedule in which something is wrong. */
+/* Run the body under every schedule of the plan. If a check fails, prints the story of that schedule and ends the
+ * process. */
 ceni_explored ceni_world_explore(const ceni_exploration *plan);
 
-/* Runs one schedule from a trace as printed with a story, and prints its
- * story whatever the outcome. False if the trace cannot be read. */
+/* Run one schedule from a trace that was printed with a story, and print its story in any case. Returns false if the
+ * trace is malformed. */
 bool ceni_world_replay(const ceni_exploration *plan, const char *trace);
 
 /* ---- From inside a body ------------------------------------------------------ */
 
-/* Lets everybody else run until all of them wait. Time stands still. */
+/* Let all other threads run until they wait. Time stands still. */
 void ceni_world_settle(void);
 
-/* Moves the clock; those whose deadline has come can go on. */
+/* Advance the clock; sleepers whose deadline has passed can go on. */
 void ceni_world_advance(int64_t ns);
 
-/* Threads that wait at the moment, the caller not counted. */
+/* The number of threads that wait, without the caller. */
 unsigned ceni_world_waiting(void);
 
 /* Bytes allocated through the library's allocator and not yet freed. */
 size_t ceni_world_bytes(void);
 
-/* Allocations made since the world began. */
+/* The number of allocations since the world began. */
 uint64_t ceni_world_allocations(void);
 
-/* Processors the world pretends to have from now on. */
+/* Set the number of processors that ceni_cpu_count returns from now on. */
 void ceni_world_set_cpus(unsigned count);
 
-/* Asks a thread to end, as pthread_cancel does with a thread whose requests are deferred. Only a wait that is a
- * cancellation point heeds it. */
+/* Request that a thread ends, as pthread_cancel does with deferred cancellation. Only a wait that is a cancellation
+ * point acts upon it. */
 struct ceni_thread;
 void ceni_world_cancel(struct ceni_thread thread);
 
-/* From now on the world is the child of a fork: the epoch is another, and
- * everything else, threads too, is as it was. */
+/* From now on the world is a forked child: the epoch is different. Everything else, including the threads, is
+ * unchanged. */
 void ceni_world_fork(void);
 
-/* Hooks for the end of a thread cannot be armed from now on, as in a system
- * that has no key left: fewer steps, in tests that are not about owners. */
+/* From now on exit hooks cannot be armed, as in a system that has no key left. It saves steps in tests that are not
+ * about the end of holders. */
 void ceni_world_without_hooks(void);
 void ceni_world_with_hooks(void);
 
-/* Whether the calling code runs inside a world. */
+/* Return true if the calling code runs inside a world. */
 bool ceni_world_running(void);
 
-/* Prints what happened so far, one column per thread. */
+/* Print the story so far, one column per thread. */
 void ceni_world_story(void);
 
-/* Reports a fault that the world itself noticed, with the story, and ends the process. */
+/* Report a fault that the world itself has detected, with the story, and end the process. */
 __attribute__((noreturn, format(printf, 1, 2))) void ceni_world_fail(const char *format, ...);
 
 #endif

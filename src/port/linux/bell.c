@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bell as an eventfd: a counter that is readable while it is not zero. */
+/* The bell as an eventfd: a counter; the descriptor is readable while it is not zero. */
 #include <errno.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
@@ -30,7 +30,7 @@ void ceni_bell_fini(ceni_bell *bell)
     bell->read_fd = bell->write_fd = -1;
 }
 
-/* The write is refused when the counter is at its end: then it rings anyway. */
+/* The write fails if the counter is at its maximum: then the bell rings already. */
 void ceni_bell_ring(const ceni_bell *bell)
 {
     uint64_t one = 1;
@@ -39,7 +39,7 @@ void ceni_bell_ring(const ceni_bell *bell)
     ceni_cancel_restore(cancel);
 }
 
-/* One read takes the whole count; it is refused when there is none. */
+/* One read takes the whole count; it fails if the count is zero. */
 uint32_t ceni_bell_silence(const ceni_bell *bell)
 {
     uint64_t rings = 0;

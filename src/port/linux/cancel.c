@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A wait that is a cancellation point.
+ * A futex wait that is a cancellation point.
  *
- * pthread_cancel only reaches a thread that passes a cancellation point, and a plain system call is none.
- * So the cancel type is asynchronous around the call, and deferred again after it. In between the thread
- * does nothing but sleep: it holds no lock and owns nothing that `leave` does not know of. If the request
- * comes before or after the sleep itself, `leave` finds what the waiter has been told, as after a sleep.
- * With cancellation disabled the type has no effect.
+ * pthread_cancel only reaches a thread at a cancellation point, and a plain system call is none. So the cancel type
+ * is asynchronous during the call, and deferred again after it. In between the thread only sleeps: it holds no lock,
+ * and owns nothing that `leave` does not know of. If the request comes shortly before or after the sleep, `leave`
+ * finds the verdict that the waiter has got, as after a normal sleep. While the program has disabled cancellation the
+ * type has no effect.
  *
- * pthread_cancel notes its request and signals the thread a moment later. If the sleep ends in between, the signal finds the
- * thread in whatever cancellation point of glibc it has come to by then, and its handler ends it there, even where the program
- * has disabled cancellation. Leaving a cancellation point of its own, glibc waits for such a signal; changing the type it does
- * not. So one of these follows the sleep, an msync of nothing, and then the request is acted upon. A hundred nanoseconds, beside a
- * sleep. Not a poll, which would do as well: ThreadSanitizer watches that, and for a thread that ends within it, it takes
- * no notice of atomics any more.
+ * pthread_cancel notes its request first and signals the thread a moment later. If the sleep ends in between, the
+ * signal reaches the thread in a later cancellation point of glibc, and its handler ends the thread there, even where
+ * the program has disabled cancellation. glibc waits for such a signal when it leaves one of its own cancellation
+ * points, but not when the type is changed. So the sleep is followed by a cancellation point of glibc that does
+ * nothing, an msync of no bytes, and then the request is acted upon. It costs about a hundred nanoseconds, which is
+ * little beside a sleep. poll would work too, but ThreadSanitizer intercepts poll, and ignores atomics of a thread
+ * that ends within it.
  */
 #include <pthread.h>
 #include <sys/mman.h>

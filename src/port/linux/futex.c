@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The futex by system call: the kernel keeps the sleepers and makes comparing
- * and going to sleep one step. */
+/* The futex by system call: the kernel has the list of sleepers, and compares the word and puts the thread to sleep
+ * in one step. */
 #include <errno.h>
 #include <limits.h>
 #include <sys/syscall.h>
@@ -10,13 +10,12 @@
 #include "port/port.h"
 #include "port/posix/moment.h"
 
-/* The kernel's numbers. <linux/futex.h> has them too, but is not on the
- * include path of every libc. PRIVATE: no other process sleeps on our words,
- * so the address alone is the name, and a wake does not look at the memory. */
+/* The kernel's numbers. <linux/futex.h> has them too, but is not on the include path of every libc. PRIVATE: no other
+ * process sleeps on these words, so the address alone identifies a word, and a wake does not read the memory. */
 enum {
     FUTEX_PRIVATE = 128,
     FUTEX_WAKE = 1 | FUTEX_PRIVATE,
-    FUTEX_WAIT_BITSET = 9 | FUTEX_PRIVATE, /* the wait whose timeout is a moment, on CLOCK_MONOTONIC */
+    FUTEX_WAIT_BITSET = 9 | FUTEX_PRIVATE, /* the wait with an absolute timeout, on CLOCK_MONOTONIC */
 };
 #define MATCH_ANY UINT32_MAX
 

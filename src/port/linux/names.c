@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of threads, by the numbers that the library gives them.
+ * Names of threads, looked up by the library's thread numbers.
  *
- * The kernel knows a thread's name by its own number for it, which is noted when
- * a thread first asks for ours: once in its life, and never again. The table has
- * room for some; a newer thread takes the place of one that is 1024 numbers older.
+ * The kernel knows a thread's name by its own number for the thread. The table maps the library's numbers to the
+ * kernel's. An entry is written once, when a thread first gets its number from the library. The table has 1024
+ * places: a thread replaces the entry of the thread whose number is 1024 less.
  *
  *     entry = has ended (1 bit) | our number / PLACES | the kernel's number (22 bits); 0: none
  *
- * The kernel uses a number again when its thread has ended. So the exit hooks mark
- * the entry, and a thread that the kernel does not know has ended, too. Only of a thread
- * without hooks, which never held anything, the name may be another's. All
- * operations are relaxed: an entry is one word.
+ * The kernel reuses a number after its thread has ended. So the exit hooks mark the entry; a thread that the kernel
+ * does not know has ended, too. The name may be another thread's only if the thread had no exit hooks, and such a
+ * thread has never held a lease. All operations are relaxed: an entry is one word.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +38,7 @@ void ceni_thread_forget(uint64_t id)
 {
     uint64_t entry = ceni_load_relaxed(&table[id % PLACES]); /* carries nothing */
     if (entry == 0 || entry >> KERNEL_BITS != id / PLACES) return;
-    /* unless a younger one has the place; carries nothing */
+    /* unless a newer thread has the place; carries nothing */
     ceni_cas_relaxed(&table[id % PLACES], &entry, entry | ENDED);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages that the system may take back. Memory that is locked stays, and so do pages that are shared. */
+/* Gives unused pages back to the system. Locked memory and shared pages stay. */
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,5 +11,5 @@ void ceni_pages_forget(void *start, size_t size)
     if (page <= 0) return;
     uintptr_t mask = (uintptr_t)page - 1, from = ((uintptr_t)start + mask) & ~mask,
               to = ((uintptr_t)start + size) & ~mask;
-    if (from < to) (void)madvise((void *)from, to - from, MADV_DONTNEED); /* a refusal leaves what is there */
+    if (from < to) (void)madvise((void *)from, to - from, MADV_DONTNEED); /* if it fails, the pages stay */
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls that led here, by the compiler's own unwinder, which every program
- * has that gcc or clang linked, whatever its libc. It reads tables that were
- * mapped with the code, and allocates nothing.
+ * Backtraces by the compiler's unwinder. Every program that gcc or clang has linked contains it, with any libc. It
+ * reads tables that are mapped with the code, and allocates nothing.
  */
 #include <unwind.h>
 
@@ -29,7 +28,7 @@ unsigned ceni_backtrace(void **frames, unsigned most, const void *from)
     walk w = {.frames = frames, .most = most, .from = from};
     _Unwind_Backtrace(step, &w);
     if (w.count > 0 || !from) return w.count;
-    w.from = NULL; /* it is not among them: all are better than none */
+    w.from = NULL; /* `from` was not found: all frames are better than none */
     _Unwind_Backtrace(step, &w);
     return w.count;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls that led here where the compiler's unwinder cannot be linked, as with a libgcc that was built for another
- * libc: the one call that the caller knows of itself. */
+/* Backtraces where the compiler's unwinder cannot be linked, for example because libgcc was built for another libc:
+ * only the one address that the caller passes. */
 #include "port/port.h"
 
 unsigned ceni_backtrace(void **frames, unsigned most, const void *from)

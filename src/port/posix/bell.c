@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bell as a pipe: readable while there are bytes in it. */
+/* The bell as a pipe: readable while it contains bytes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ void ceni_bell_fini(ceni_bell *bell)
     bell->read_fd = bell->write_fd = -1;
 }
 
-/* The write is refused when the pipe is full: then it rings anyway. */
+/* The write fails if the pipe is full: then the bell rings already. */
 void ceni_bell_ring(const ceni_bell *bell)
 {
     int cancel = ceni_cancel_off();
@@ -40,7 +40,7 @@ void ceni_bell_ring(const ceni_bell *bell)
     ceni_cancel_restore(cancel);
 }
 
-/* A short read has emptied the pipe; so has one that is refused. */
+/* A short read has emptied the pipe; a read that fails found it empty. */
 uint32_t ceni_bell_silence(const ceni_bell *bell)
 {
     char bytes[512];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Only ceni_futex_wait_cancellable is a cancellation point, but several libc calls are: the
- * seam switches cancellation off around them. A request stays pending. */
+/* Several libc calls are cancellation points, but only ceni_futex_wait_cancellable may be one. So cancellation is
+ * switched off around these calls. A request stays pending. */
 #ifndef CENI_PORT_POSIX_CANCEL_H
 #define CENI_PORT_POSIX_CANCEL_H
 

@@ -2,11 +2,10 @@
 /*
  * Files.
  *
- * A shared file is made under a name of its own and gets the one that it is for
- * when it is ready. The naive version empties the file that is there: another process
- * that still has it mapped, an older instance of the same service say, then dies at its
- * next touch of a page that is beyond the end. And all of its blocks are had at once,
- * or the process would die when the disk is full, at a store.
+ * A shared file is created under a temporary name and gets its final name when it is complete. The naive version
+ * truncates the existing file. Another process that still has it mapped, such as an older instance of the same
+ * service, then dies when it next touches a page beyond the end. All blocks are allocated at once: otherwise the
+ * process would die at a store when the disk is full.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +29,7 @@ static int try_open(const char *path, int flags)
     return ceni_fault(CENI_FAULT_FD) ? -1 : open(path, flags | O_CLOEXEC, 0600);
 }
 
-/* Makes the descriptor's file that long and maps it. 0, or errno's value. */
+/* Give the file its size and map it. Returns 0, or errno's value. */
 static int fill_and_map(int fd, ceni_shared_file *file)
 {
     int failure = ceni_fault(CENI_FAULT_FD) ? ENOSPC : posix_fallocate(fd, 0, (off_t)file->size);
@@ -39,7 +38,7 @@ static int fill_and_map(int fd, ceni_shared_file *file)
     file->memory = mmap(NULL, file->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (file->memory == MAP_FAILED) return errno;
 #ifdef MADV_DONTFORK
-    madvise(file->memory, file->size, MADV_DONTFORK); /* a child that touches it has a fault of its own to look for */
+    madvise(file->memory, file->size, MADV_DONTFORK); /* a child that touches it has a bug, and crashes */
 #endif
     return 0;
 }
@@ -50,7 +49,7 @@ cen_status ceni_shared_file_make(ceni_shared_file *file, const char *path, size_
     int length = snprintf(file->path, sizeof file->path, "%s.%ld", path, (long)getpid());
     if (length < 0 || (size_t)length >= sizeof file->path) return failed(ENAMETOOLONG, code);
     int cancel = ceni_cancel_off();
-    unlink(file->path); /* of a process that had the same number and was killed in here */
+    unlink(file->path); /* left by a process of the same number that was killed in here */
     int fd = try_open(file->path, O_RDWR | O_CREAT | O_EXCL);
     int failure = fd < 0 ? errno : fill_and_map(fd, file);
     if (fd >= 0) close(fd);
@@ -81,7 +80,7 @@ cen_status ceni_file_open(int *file, const char *path, int *code)
 {
     struct stat found;
     int cancel = ceni_cancel_off();
-    int failure = 0, fd = try_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY); /* a pipe is not waited for */
+    int failure = 0, fd = try_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY); /* do not block on a FIFO */
     if (fd < 0) failure = errno;
     else if (fstat(fd, &found) != 0) failure = errno;
     else if (!S_ISREG(found.st_mode)) failure = S_ISDIR(found.st_mode) ? EISDIR : EINVAL;

@@ -1,39 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fork epoch: how code notices that it now runs in a forked child.
+ * The fork epoch: how code notices that it runs in a forked child.
  *
- * The naive version compares getpid() with a remembered one. That is a system
- * call per question, and process numbers come round again: a grandchild may
- * have the number that its grandparent had.
+ * The naive version compares getpid() with a stored number. That is a system call each time, and process numbers are
+ * reused: a grandchild may have its grandparent's number.
  *
- * Here the epoch lives in a page of its own that the kernel fills with zeros
- * in the child (MADV_WIPEONFORK). This also works for children made without
- * the libc's fork. Reading zero therefore means "fresh child, or first use",
- * and whoever reads it assigns a new epoch:
+ * Here the epoch is in a page of its own that the kernel fills with zeros in the child (MADV_WIPEONFORK). This also
+ * works for children that were made without the libc's fork. Zero therefore means "fresh child, or first use", and a
+ * thread that reads it assigns a new epoch:
  *
  *     parent            child                     grandchild
  *     page  5           page  0 -> 6              page  0 -> 7
  *     last  5           last  5 -> 6 (a copy)     last  6 -> 7
  *
- * `last` is in ordinary memory and is raised before the page is written. At
- * every instant it is therefore at least what the page holds, and a child
- * copied at that instant starts above every epoch of its ancestors. Brothers
- * may have the same epoch; they share no memory that could confuse them.
+ * `last` is in ordinary memory and is raised before the page is written. So at every instant it is at least the epoch
+ * in the page, and a child that is copied at that instant starts above every epoch of its ancestors. Two children of
+ * one parent may have the same epoch; they share no memory that could confuse them.
  *
- * The page is static: a question is one load from a fixed address. Where the
- * kernel cannot wipe it, an atfork handler puts the zero there; everything
- * else is the same. Threads that all come first may each mark the page or
- * register the handler, which zeroes again what is zero and changes nothing.
+ * The page is static: reading the epoch is one load from a fixed address. Where the kernel cannot wipe the page, an
+ * atfork handler writes the zeros; everything else is the same. If several threads start at once, each may mark the
+ * page or register the handler. A second handler writes zeros over zeros, which changes nothing.
  *
- * The rest of the page is words for others, who want to see by one load both
- * something of their own and that the process is still the same. Which of them
- * are taken is noted in ordinary memory: in a child those of the parent's stay
- * taken, and are never anybody else's, so a pointer to one, kept from before
- * the fork, finds the zero for ever.
+ * The other words of the page can be reserved, for code that wants to check with one load both a value of its own and
+ * that the process is still the same. The set of reserved words is in ordinary memory. A child never hands out the
+ * words that its parent had reserved, so an old pointer to one always reads 0 in the child.
  *
  * Order table
  * [F1] assign, cas    | cas     | release | the copy made by fork | `last` | the child's copy of `last` is older than an epoch in use, and the child assigns that epoch again
- * [F2] take, or       | or      | seq_cst | F3      | the zero in the word | who takes a word finds what another had there
+ * [F2] take, or       | or      | seq_cst | F3      | the zero in the word | a thread that takes the word finds another's value in it
  * [F3] give, and      | and     | seq_cst | F2      | the same | the same
  *
  * All other operations are relaxed: an epoch is a number, and its initial zero
@@ -48,8 +42,8 @@
 #include "base/fault.h"
 #include "port/port.h"
 
-/* The largest page there is. Not the same everywhere, because old loaders
- * align a library to the machine's usual pages and no further. */
+/* The largest page size of the machine. It depends on the architecture, because old loaders align a library only to
+ * the machine's usual page size. */
 #if defined(__x86_64__) || defined(__i386__)
 enum { PAGE_LIMIT = 4096 };
 #else
@@ -58,17 +52,17 @@ enum { PAGE_LIMIT = 65536 };
 
 enum { WORDS = PAGE_LIMIT / sizeof(uint64_t) };
 
-/* The epoch, and words for others, in a page of their own: everything in it is wiped. */
+/* The epoch and the words that can be reserved, in a page of their own: the whole page is wiped. */
 _Alignas(PAGE_LIMIT) _Atomic uint64_t ceni_fork_page[WORDS];
 extern _Atomic uint64_t ceni_fork_page_of[WORDS] __attribute__((alias("ceni_fork_page")));
 
 static _Atomic uint64_t last;              /* at least the highest epoch of this lineage */
-static _Atomic uint64_t taken[WORDS / 64]; /* of the words a bit each */
+static _Atomic uint64_t taken[WORDS / 64]; /* one bit for each word */
 static _Atomic bool watched;               /* the page is marked, or the handler registered; true in children too */
 
 #ifdef MADV_WIPEONFORK
-/* Some emulators answer yes to every advice and do nothing. One that accepts
- * advice that does not exist is not believed. */
+/* Some emulators accept every madvise and do nothing. A system that accepts an advice that does not exist is not
+ * trusted. */
 static bool mark_page(void)
 {
     if (ceni_fault(CENI_FAULT_MAP)) return false;
@@ -88,17 +82,16 @@ static void wipe_in_child(void)
     for (size_t i = 0; i < WORDS; i++) ceni_store_relaxed(&ceni_fork_page[i], 0);
 }
 
-/* Before the first epoch is written, so that a child forked at any instant
- * finds either no epoch or a wiped one. If there is no memory for the handler
- * either, the epoch works but does not notice forks. */
+/* Called before the first epoch is written, so that a child forked at any instant finds no epoch or a wiped one. If
+ * there is no memory for the handler either, the epoch works but does not notice forks. */
 static void watch_forks(void)
 {
-    if (ceni_load_relaxed(&watched)) return; /* the kernel's memory, not ours; carries nothing */
+    if (ceni_load_relaxed(&watched)) return; /* orders the kernel's state, not our memory; carries nothing */
     if (!mark_page()) pthread_atfork(NULL, NULL, wipe_in_child);
     ceni_store_relaxed(&watched, true);
 }
 
-/* Several threads may come here at once; all leave with the same epoch. */
+/* Several threads may run this at once; all return the same epoch. */
 uint64_t ceni_fork_assign(void)
 {
     watch_forks();

@@ -1,39 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The futex on mutexes and semaphores, for systems without one.
+ * A futex made of mutexes and semaphores, for systems without one.
  *
  *     table[256]     hash of the address
- *       bucket ----- mutex, list of sleepers in the order they came
+ *       bucket ----- mutex, list of sleepers, FIFO
  *                      sleeper: address, woken, its own semaphore
  *                      (on the sleeping thread's stack)
  *
- * The naive version has one condition variable per bucket and wakes it as a
- * whole: a wake of one sleeper must then wake everybody who hashes there, or
- * may reach only a stranger who goes back to sleep, and is lost. Here a wake
- * finds the sleepers of its own address and posts exactly those.
+ * The naive version has one condition variable per bucket. A wake of one sleeper must then wake all sleepers of the
+ * bucket. Otherwise it may reach a sleeper of another address, which goes back to sleep, and the wake is lost. Here a
+ * wake finds the sleepers of its address and posts exactly those.
  *
- * Comparing and going to sleep are one step with respect to a wake because
- * the comparison and the entry in the list happen under the bucket's mutex. If
- * the wake has it first, the store that came before the wake is visible to the
- * comparison; if the sleeper has it first, the wake finds it in the list, and
- * its post is kept until the sleeper waits for it.
+ * Comparing and going to sleep are one step with respect to a wake, because the comparison and the entry in the list
+ * happen under the bucket's mutex. If the wake takes the mutex first, the comparison sees the store that came before
+ * the wake. If the sleeper takes it first, the wake finds the sleeper in the list, and the semaphore keeps the post
+ * until the sleeper waits for it.
  *
- * A wake unlinks a sleeper and posts it before the mutex is released. The
- * sleeper passes through the mutex before it returns, so its stack stays until
- * then. A sleeper whose time ran out while a wake unlinked it says "woken": the
- * wake was counted and must not get lost.
+ * A wake unlinks a sleeper and posts it before it releases the mutex. The sleeper takes the mutex before it returns,
+ * so its stack frame stays valid until then. A sleeper whose time ran out while a wake unlinked it returns "woken":
+ * the wake was counted and must not be lost.
  *
- * Signals: a wake may come from a signal handler (sync/stop.c). The mutex is
- * held with all signals blocked, so a handler never interrupts its holder, and
- * waits at most for another thread. It is a semaphore that sleepers wait for,
- * because a post is async-signal-safe and a signal to a condition variable is not.
+ * Signals: a wake may come from a signal handler (sync/stop.c). The mutex is held with all signals blocked, so a
+ * handler never interrupts the thread that holds it, and at most waits for another thread. Sleepers wait for a
+ * semaphore and not for a condition variable, because only a semaphore's post is async-signal-safe.
  *
- * Fork: a child inherits mutexes that other threads of its parent held and
- * sleepers that do not exist in it. A handler makes the table new before the
- * child goes on.
+ * Fork: a child inherits mutexes that were held by other threads of its parent, and sleepers that do not exist in the
+ * child. An atfork handler resets the table before the child goes on.
  *
- * Locks: a bucket's mutex is the innermost lock; nothing is called with it
- * held. No order table: the mutex orders everything here.
+ * Locks: a bucket's mutex is the innermost lock; nothing is called with it held. No order table: the mutex orders
+ * everything here.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -53,19 +48,19 @@ enum { BUCKETS = 256 };
 typedef struct bucket {
     _Alignas(CENI_CACHE_LINE) pthread_mutex_t mu;
     /* Under mu. */
-    ceni_list sleepers; /* of struct sleeper; all zero until the first one comes */
+    ceni_list sleepers; /* of struct sleeper; all zero until the first sleeper */
 } bucket;
 
 typedef struct sleeper {
-    const void *address; /* fixed while it is in the list */
+    const void *address; /* fixed while the sleeper is in the list */
     sem_t wake;
     /* Under the bucket's mu. */
     ceni_list link;
     bool woken; /* unlinked by a wake */
-    /* Its own thread's. */
+    /* The sleeping thread only. */
     int64_t moment;
     bool late;
-    int cancel;            /* the cancel state to sleep with */
+    int cancel;            /* the cancel state during the sleep */
     void (*leave)(void *); /* NULL: the wait is no cancellation point */
     void *argument;
 } sleeper;
@@ -83,7 +78,7 @@ static void make_table_new(void)
     for (int i = 0; i < BUCKETS; i++) table[i] = (bucket){.mu = PTHREAD_MUTEX_INITIALIZER};
 }
 
-/* As the library is loaded: later there may be a lock held already. */
+/* When the library is loaded: later a lock may already be held. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     pthread_atfork(NULL, NULL, make_table_new);
@@ -103,7 +98,7 @@ static void unlock_bucket(bucket *bed, const sigset_t *signals)
     pthread_sigmask(SIG_SETMASK, signals, NULL);
 }
 
-/* Joins the list if the word is as expected. */
+/* Join the list if the word has the expected value. */
 static bool join_bucket(bucket *bed, sleeper *self, _Atomic uint32_t *word, uint32_t expected)
 {
     sigset_t signals;
@@ -115,7 +110,7 @@ static bool join_bucket(bucket *bed, sleeper *self, _Atomic uint32_t *word, uint
     return joins;
 }
 
-/* Leaves the list, if no wake has unlinked it; true if one has. */
+/* Leave the list unless a wake has unlinked the sleeper. Returns true if one has. */
 static bool leave_bucket(bucket *bed, sleeper *self)
 {
     sigset_t signals;
@@ -126,7 +121,7 @@ static bool leave_bucket(bucket *bed, sleeper *self)
     return woken;
 }
 
-/* True if the moment passed. A handled signal ends the sleep, too. */
+/* Returns true if the moment passed. A handled signal ends the sleep, too. */
 static bool sleep_until(sleeper *self, int64_t moment)
 {
     struct timespec until = ceni_moment_timespec(moment);
@@ -137,7 +132,7 @@ static bool sleep_until(sleeper *self, int64_t moment)
     return sem_clockwait(&self->wake, CLOCK_MONOTONIC, &until) != 0 && errno == ETIMEDOUT;
 }
 
-/* ---- As a cancellation point: waiting for a semaphore is one -------------------- */
+/* ---- As a cancellation point: sem_wait is one ---------------------------------- */
 
 static void sleep_guarded(void *argument)
 {
@@ -147,7 +142,7 @@ static void sleep_guarded(void *argument)
     ceni_cancel_off();
 }
 
-/* The thread was cancelled in its sleep, and ends. */
+/* The thread was cancelled while it slept, and ends. */
 static void leave_cancelled(void *argument)
 {
     sleeper *self = argument;

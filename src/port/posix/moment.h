@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A moment as the system's calls want it. */
+/* Converts a moment to a timespec. */
 #ifndef CENI_PORT_POSIX_MOMENT_H
 #define CENI_PORT_POSIX_MOMENT_H
 
@@ -11,8 +11,7 @@
 /* A moment needs 34 bits of seconds. */
 _Static_assert(sizeof(time_t) >= 8, "cenote needs a 64-bit time_t");
 
-/* A moment before the clock's beginning becomes the beginning: the system
- * refuses negative times, and both are past. */
+/* A negative moment becomes 0: the system refuses negative times, and both are past. */
 static inline struct timespec ceni_moment_timespec(int64_t moment)
 {
     int64_t positive = moment > 0 ? moment : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of threads where no system tells them. */
+/* Names of threads where the system cannot report them: every thread is UNKNOWN. */
 #include "port/port.h"
 
 void ceni_thread_remember(uint64_t id)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the seam remembers per thread, in one struct beside the words of the
- * rooms above: the initial-exec model makes reaching them one instruction, but
- * its room is small and shared by all libraries that are loaded late, so the
- * whole project stays below 256 bytes.
+ * The thread-local variables of this room, in one struct beside the words of the rooms above. With the initial-exec
+ * model an access is one instruction. But the space for this model is small and shared by all libraries that are
+ * loaded late, so the whole project stays below 256 bytes.
  *
- * Threads: each touches its own and nobody else's. After a fork the child's
- * one thread goes on with a copy of the forking thread's.
+ * Threads: each thread touches only its own. After a fork the child's thread has a copy of the forking thread's.
  */
 #ifndef CENI_PORT_POSIX_OWN_H
 #define CENI_PORT_POSIX_OWN_H
@@ -16,13 +14,13 @@
 #include "port/port.h"
 
 typedef struct ceni_port_own {
-    uint64_t id : CENI_THREAD_ID_BITS;         /* 0: not asked for yet */
-    uint64_t exit_rounds : 8;                  /* of the libc's destructors that the hooks have let pass */
-    bool exit_running : 1;                     /* the hooks are being run */
+    uint64_t id : CENI_THREAD_ID_BITS;         /* 0: not assigned yet */
+    uint64_t exit_rounds : 8;                  /* rounds of the libc's destructors that have passed */
+    bool exit_running : 1;                     /* the hooks are running */
     bool in_call : 1;                          /* runs code of a driver or of the program (process_exit.h) */
-    bool leaving : 1;                          /* runs its destructors, and is counted until it has */
+    bool leaving : 1;                          /* runs its destructors, and is counted until they have run */
     uint64_t random;                           /* the generator's state */
-    uint64_t random_epoch;                     /* the fork epoch it was seeded in; 0: never */
+    uint64_t random_epoch;                     /* the fork epoch in which it was seeded; 0: not yet */
     void (*exit_hooks[CENI_EXIT_RANKS])(void); /* armed and not yet run; else NULL */
 } ceni_port_own;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* POSIX has no call that gives pages back for certain. */
+/* Unused pages stay: POSIX has no call that is certain to give them back. */
 #include "port/port.h"
 
 void ceni_pages_forget(void *start, size_t size)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Handlers for the end of the process. */
+/* Registers handlers for the end of the process. */
 #include <stdlib.h>
 
 #include "port/port.h"
 
-/* ThreadSanitizer wraps every handler, and its wrapper faults on a thread that has ended: exit runs there if the last thread of a
- * forked child ends. So that build registers none, and tests of exit are not run in it. */
+/* ThreadSanitizer wraps every handler, and its wrapper crashes on a thread that has ended: exit runs on such a thread
+ * if the last thread of a forked child ends. So builds with ThreadSanitizer register no handler, and do not run the
+ * tests of exit. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define REGISTERS_HANDLERS 0

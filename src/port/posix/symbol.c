@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is at an address of the code, by the tables that the dynamic linker has
- * anyway: names of functions that a library exports, or a program that was
- * linked with -rdynamic. Of others it says where in which file they are, which
- * addr2line turns into a line.
+ * Names for code addresses, from the dynamic linker's tables. These have the functions that a library exports, and
+ * those of a program that was linked with -rdynamic. For other addresses the result is the file and the offset, which
+ * addr2line turns into a source line.
  */
 #include <dlfcn.h>
 #include <stdio.h>

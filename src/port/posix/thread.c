@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads on pthreads, and what a thread can ask about itself.
+ * Threads on pthreads; thread numbers, processors and random numbers.
  *
- * A new thread gets a record from the heap that says what to run; it frees
- * the record before it runs anything, so that a thread that never ends owns
- * nothing. Signals are blocked in the starting thread around the start,
- * because the mask is inherited and a thread that blocked them itself would
- * have a moment in which a handler of the program's could run on it.
+ * A new thread gets a record from the heap with the function to run. It frees the record before it calls the
+ * function, so that a thread that never ends leaks nothing. The starting thread blocks all signals around the start,
+ * because the mask is inherited. If the new thread blocked them itself, a signal handler of the program could run on
+ * it before that.
  *
- * A thread for certain processors is held at its gate until the starter has
- * placed it. The naive version hands the set over with the start: not every
- * libc can, and the kernel takes the processors it allows and forgets the
- * others in silence. So the starter sets them, reads back what has become of
- * it, and lets the thread go, or lets it leave before it has run anything. What
- * the starter itself may use says nothing: it may be bound to a processor of
- * its own, and still start threads for others.
+ * A thread that is bound to certain processors waits at its gate until the starting thread has placed it. The naive
+ * version passes the set with the attributes of the start. Not every libc can do that, and the kernel uses the
+ * processors it allows and silently ignores the others. So the starting thread sets the processors, reads them back,
+ * and then opens the gate: the new thread runs, or it leaves before it has run anything. The starting thread's own
+ * processors are not compared: it may be bound to one processor and still start threads for others.
  *
  * Order table
  * tag  site      | operation | order   | pairs with | carries                         | breaks if weakened
- * [G1] open_gate | store     | release | [G2]       | that it was the last touch      | the thread frees the record under the starter
+ * [G1] open_gate | store     | release | [G2]       | that it was the last touch      | the thread frees the record while the starter uses it
  * [G2] pass_gate | load      | acquire | [G1]       | the same                        | the same
  *
  * Tested by tests/unit/port/thread_test.c, tests/unit/port/thread_options_test.c.
@@ -47,7 +44,7 @@ uint64_t *ceni_thread_room_of(void)
 
 /* ---- Start and join ------------------------------------------------------ */
 
-enum { NAME_SIZE = 16 }; /* what the kernel keeps, with the final zero */
+enum { NAME_SIZE = 16 }; /* the kernel's limit, with the final zero */
 
 typedef enum gate {
     GATE_HELD, /* the thread waits */
@@ -66,7 +63,7 @@ _Static_assert(sizeof(pthread_t) <= sizeof(uint64_t), "a ceni_thread holds a pth
 
 static void open_gate(start_record *record, gate how)
 {
-    /* [G1] the thread may have freed it by now: the address is only a name */
+    /* [G1] the thread may free the record from here on: the wake uses its address only as a name */
     ceni_store_release(&record->gate, (uint32_t)how);
     ceni_futex_wake(&record->gate, 1);
 }
@@ -154,7 +151,7 @@ cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options
     if (!record) goto fail;
     record->run = run;
     record->argument = argument;
-    /* Before there is anybody else; carries nothing. */
+    /* No other thread has the record yet; carries nothing. */
     ceni_store_relaxed(&record->gate, (uint32_t)(options->cpu_count ? GATE_HELD : GATE_GO));
     if (options->name)
         memcpy(record->name, options->name, strnlen(options->name, NAME_SIZE - 1)); /* the rest is zero */
@@ -165,7 +162,7 @@ cen_status ceni_thread_start_with(ceni_thread *thread, const ceni_thread_options
     pthread_attr_destroy(&attributes);
     if (failure) goto undo_record;
     if (options->cpu_count) failure = place_and_let_go(started, record, options);
-    if (failure) goto fail; /* the thread has taken the record along */
+    if (failure) goto fail; /* the thread has freed the record */
     thread->handle = (uint64_t)(uintptr_t)started;
     return CEN_OK;
 
@@ -191,9 +188,8 @@ size_t ceni_thread_stack_size(void)
     return size;
 }
 
-/* The libc's own record of a cleanup, in a frame that holds nothing else: without
- * -fexceptions the libc comes back into this frame by a long jump, after which
- * locals that had changed would be undefined. */
+/* The libc's record of a cleanup is in a frame without other locals: without -fexceptions the libc returns to this
+ * frame by a longjmp, after which locals that have changed are undefined. */
 void ceni_thread_run_guarded(void (*run)(void *), void (*lost)(void *), void *argument)
 {
     pthread_cleanup_push(lost, argument);
@@ -223,13 +219,13 @@ void ceni_thread_yield(void)
     sched_yield();
 }
 
-/* ---- What a thread can ask ------------------------------------------------ */
+/* ---- Numbers, marks, processors ------------------------------------------- */
 
 uint64_t ceni_thread_id(void)
 {
     static _Atomic uint64_t last_id;
     if (ceni_own.id) return ceni_own.id;
-    uint64_t id = ceni_add_relaxed(&last_id, 1) + 1; /* a number only; carries nothing */
+    uint64_t id = ceni_add_relaxed(&last_id, 1) + 1; /* only a number; carries nothing */
     ceni_own.id = id & ((UINT64_C(1) << CENI_THREAD_ID_BITS) - 1);
     ceni_thread_remember(ceni_own.id);
     return ceni_own.id;
@@ -259,14 +255,14 @@ static unsigned count_cpus(void)
 {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return (unsigned)CPU_COUNT(&allowed);
-    long online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than a cpu_set_t has bits */
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* there are more processors than bits in a cpu_set_t */
     return online > 0 ? (unsigned)online : 1;
 }
 
 unsigned ceni_cpu_count(void)
 {
     static _Atomic unsigned known;
-    unsigned count = ceni_load_relaxed(&known); /* every thread would count the same; carries nothing */
+    unsigned count = ceni_load_relaxed(&known); /* every thread counts the same number; carries nothing */
     if (count) return count;
     count = count_cpus();
     ceni_store_relaxed(&known, count);
@@ -280,9 +276,8 @@ unsigned ceni_cpu_current(void)
 }
 
 /* ---- Random numbers --------------------------------------------------------
- * Splitmix64: a counter with an odd stride, and a mix of shifts and products
- * in which every bit of the counter reaches every bit of the result. For
- * jitter and fairness, not for secrets. */
+ * Splitmix64: a counter with an odd stride, mixed by shifts and products until every bit of the counter affects every
+ * bit of the result. For jitter and fairness, not for secrets. */
 
 static uint64_t mix(uint64_t z)
 {
@@ -291,8 +286,8 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* The process and the stack's address tell apart what the clock cannot:
- * threads and forked children that were born in the same tick. */
+/* The thread's number, the process, the epoch and an address distinguish threads and forked children that were
+ * created in the same tick of the clock. */
 static uint64_t new_seed(uint64_t epoch)
 {
     uint64_t seed = mix((uint64_t)ceni_clock_now());

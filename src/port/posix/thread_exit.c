@@ -1,37 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Running hooks at the end of a thread, after the program's own
- * thread-specific destructors.
+ * Exit hooks of a thread: they run after the program's own thread-specific destructors.
  *
- * The naive version makes a key whose destructor runs the hooks. The order of
- * destructors within a round is unspecified, so a program's destructor that
- * runs after ours may still use what the hooks took back: a lease is gone
- * from under the code that was about to give it.
+ * The naive version makes a key whose destructor runs the hooks. The order of destructors within a round is
+ * unspecified. So a destructor of the program that runs after ours may still use what the hooks took back: a hook
+ * ends a lease that this destructor was about to give.
  *
- * The libc calls destructors in rounds, PTHREAD_DESTRUCTOR_ITERATIONS at
- * most, as long as a destructor has set a key again. So ours sets its key
- * again and lets rounds pass:
+ * The libc calls destructors in rounds, at most PTHREAD_DESTRUCTOR_ITERATIONS, as long as a destructor has set a key
+ * again. So our destructor sets its key again and lets rounds pass:
  *
  *     round 1   program's destructors   ours: sets the key again
  *     round 2   program's second wave   ours: sets the key again
  *     round 3   program's third wave    ours: runs the hooks, by rank
  *     round 4   (kept in reserve)
  *
- * The last round is kept in reserve for two reasons. A thread whose very
- * first use of the library is inside a destructor meets ours one round late;
- * without the reserve its hooks would wait for a round that never comes. And
- * allocators and sanitizers use the same trick and dismantle the thread in
- * the last round, where a hook of ours would run on their ruins.
+ * The last round is kept in reserve for two reasons. A thread whose very first use of the library is inside a
+ * destructor meets our destructor one round late; without the reserve its hooks would wait for a round that does not
+ * follow. And allocators and sanitizers use the same trick and dismantle the thread in the last round; a hook that
+ * ran there would use what they have freed.
  *
- * A hook may arm hooks: those of a higher rank run in the same pass, others in
- * another pass that follows at once. One that a destructor of the program's
- * arms after the hooks have run is run in the reserve round. If it is armed in that round, after the
- * libc has passed our key, nothing calls it: ceni_thread_exit_is_late says so beforehand, and
- * thread_watch.c notices the end without a round.
+ * A hook may arm hooks. Those of a higher rank run in the same pass, others in another pass that follows at once. A
+ * hook that a destructor of the program arms after the hooks have run is run in the reserve round. A hook that is
+ * armed in that round, after the libc has passed our key, is not called. ceni_thread_exit_is_late reports that
+ * beforehand, and thread_watch.c notices the end of the thread without a round.
  *
- * The key is made by the first thread that arms, without a lock: a fork could
- * leave the lock held in the child for ever. A thread that loses the race
- * deletes its key again.
+ * The first thread that arms a hook creates the key, without a lock: a fork could leave a lock held in the child
+ * forever. A thread that loses the race deletes its key again.
  *
  * Order table
  * [T1] publish_key, cas     | cas     | acq_rel | T1, T2 | the libc's record of the key | a thread sets a key its libc does not know yet
@@ -51,8 +45,8 @@
 #define PTHREAD_DESTRUCTOR_ITERATIONS _POSIX_THREAD_DESTRUCTOR_ITERATIONS
 #endif
 
-/* ThreadSanitizer cannot run any code in the last round, not even that of a
- * thread that was late: one more round is kept in reserve. */
+/* Under ThreadSanitizer no code can run in the last round, not even that of a late thread: one more round is kept in
+ * reserve. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define LAST_ROUND_IS_TAKEN 1
@@ -75,7 +69,7 @@ static bool run_armed_hooks(void)
     bool ran = false;
     for (int rank = 0; rank < CENI_EXIT_RANKS; rank++) {
         void (*hook)(void) = ceni_own.exit_hooks[rank];
-        ceni_own.exit_hooks[rank] = NULL; /* before the call, so that the hook can arm itself anew */
+        ceni_own.exit_hooks[rank] = NULL; /* before the call, so that the hook can arm itself again */
         if (hook) hook();
         ran |= hook != NULL;
     }
@@ -95,7 +89,7 @@ static void thread_ends(void *value)
     pthread_key_t key = (pthread_key_t)(ceni_load_relaxed(&made_key) - 1);
     bool wait = ceni_own.exit_rounds < ROUNDS_TO_LET_PASS;
     ceni_own.exit_rounds++;
-    if (wait && set_key(key)) return; /* otherwise now: too early is better than never */
+    if (wait && set_key(key)) return; /* otherwise run them now: too early is better than never */
     ceni_own.exit_running = true;
     while (run_armed_hooks()) continue;
     ceni_own.exit_running = false;
@@ -132,7 +126,7 @@ cen_status ceni_thread_at_exit(ceni_exit_rank rank, void (*hook)(void))
 {
     if (ceni_own.exit_hooks[rank] == hook) return CEN_OK;
     pthread_key_t key;
-    /* Armed by a hook, it is found by the pass that runs the hooks. */
+    /* A hook that is armed by a hook is found by the running pass. */
     if (!ceni_own.exit_running && (!project_key(&key) || !set_key(key))) return CEN_SYSTEM;
     ceni_own.exit_hooks[rank] = hook;
     return CEN_OK;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Learning that a thread has ended, after its last destructor.
+ * Thread watches: they report that a thread has ended, after its last destructor.
  *
- * A thread locks a robust mutex and never unlocks it. The kernel, or the libc, marks the mutex
- * when the thread is gone, and wakes whoever waits for it. Exit hooks cannot do that: the libc
- * runs a limited number of rounds of destructors, and code of the program may come after the last hook.
+ * The watched thread locks a robust mutex and never unlocks it. When the thread has ended, the kernel or the libc
+ * marks the mutex and wakes the threads that wait for it. Exit hooks cannot do that: the libc runs a limited number
+ * of rounds of destructors, and code of the program may run after the last hook.
  *
  * Tested by tests/unit/pool/last_round_test.c.
  */
@@ -34,7 +34,8 @@ cen_status ceni_thread_watch_begin(ceni_thread_watch *watch)
 
 void ceni_thread_watch_await(ceni_thread_watch *watch)
 {
-    /* Not EOWNERDEAD: nobody holds it, which cannot be. The caller goes on in either case. */
+    /* Another result than EOWNERDEAD cannot happen, because the watched thread never unlocks. The caller goes on in
+     * any case. */
     if (pthread_mutex_lock(mutex_of(watch)) == EOWNERDEAD) pthread_mutex_consistent(mutex_of(watch));
     pthread_mutex_unlock(mutex_of(watch));
     pthread_mutex_destroy(mutex_of(watch));

@@ -22,6 +22,7 @@ await test('charts move under load, and their lines are there', async () => {
     await until('the maps', async () => (await pixels(3, '--heat-6')) > 10 && (await pixels(4, '--heat-6')) > 10);
 });
 
+// guarantees: page.numbers
 await test('the numbers beside the charts are those that the process tells', async () => {
     await until(
         'times of takes and holds',
@@ -56,6 +57,7 @@ await test('the numbers beside the charts are those that the process tells', asy
     assert.ok(Number(await figure('waiting')) <= 10);
 });
 
+// guarantees: page.numbers
 await test('takes in a second are as many as the process counts', async () => {
     const taken = async () => (await shop.component('orders')).metrics.taken;
     const [first, began] = [await taken(), performance.now()];

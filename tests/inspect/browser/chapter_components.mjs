@@ -25,6 +25,7 @@ await test('a pool whose server is away is what the overview begins with', async
     assert.match(await textOf('.attention li'), /^reports/);
 });
 
+// guarantees: page.twins
 await test('two of one name are told apart by their numbers, wherever they are named', async () => {
     const shops = await Shop.start('twins', '127.0.0.1:0', TOKEN, 'orders');
     hosts.add(new URL(shops.address).host);
@@ -51,6 +52,7 @@ await test('two of one name are told apart by their numbers, wherever they are n
     assert.equal(await shops.end(), 0);
 });
 
+// guarantees: page.markup
 await test('a name that is markup is shown as text', async () => {
     await until('the name', async () => (await page.getByRole('link', { name: HOSTILE, exact: true }).count()) === 1);
     assert.equal(await page.locator('main img, main b, #title b').count(), 0);

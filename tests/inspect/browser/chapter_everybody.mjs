@@ -26,6 +26,7 @@ async function tabTo(what, passes, most = 60) {
     return assert.fail(`${what} is not reached by the Tab key`);
 }
 
+// guarantees: page.keys
 await test('everything is reached by keys alone', async () => {
     await show('#/');
     await page.evaluate(() => document.activeElement.blur());
@@ -87,6 +88,7 @@ function leastContrast(where) {
     });
 }
 
+// guarantees: page.contrast
 await test('texts have a contrast of 4.5 and more, in light and dark', async () => {
     const number = (await shop.component('orders')).number;
     for (const colorScheme of ['light', 'dark']) {
@@ -117,6 +119,7 @@ await test('colours can be chosen, and charts follow', async () => {
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'light');
 });
 
+// guarantees: page.phone
 await test('on a phone no view is wider than the screen', async () => {
     const phone = await open({ viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
     await until('the cards', async () => (await phone.locator('article.card').count()) > 5);

@@ -19,6 +19,7 @@ await test('a page that is not seen asks nothing', async () => {
     await until('requests', () => watch.requests > before);
 });
 
+// guarantees: page.token
 await test('a process with a token asks for it, and the address does not keep it', async () => {
     const locked = await Shop.start('locked', '127.0.0.1:0', 'a-token-of-some-length');
     hosts.add(new URL(locked.address).host);
@@ -39,6 +40,7 @@ await test('a process with a token asks for it, and the address does not keep it
     assert.equal(await locked.end(), 0);
 });
 
+// guarantees: page.read
 await test('a program that may only be looked at has no controls, and shows who forgot what', async () => {
     const example = spawn(process.env.CENOTE_INSPECTED, ['127.0.0.1:0', '--seconds', '120'], { stdio: ['ignore', 'pipe', 'ignore'] });
     const ended = new Promise((done) => example.on('exit', done));
@@ -129,6 +131,7 @@ await test('what the page cannot draw is told as its own defect, and not as sile
     await visitor.context().close();
 });
 
+// guarantees: page.gone
 await test('a process that ends is shown as gone, and one that comes back is seen', async () => {
     await show('#/');
     await watch.during(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET|ERR_ABORTED/, async () => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { shop, watch, page, show, showOrders, textOf, tab, figure, press, cells } from './desk.mjs';
 import { test, until } from './stage.mjs';
 
+// guarantees: page.leak
 await test('a leak appears with its call site, and its backtrace opens', async () => {
     await shop.tell('clients 3');
     await shop.tell('leak');

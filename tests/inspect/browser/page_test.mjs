@@ -9,6 +9,7 @@ for (const chapter of process.argv.slice(2)) await import(`./chapter_${chapter}.
 await page.context().close();
 await browser.close();
 
+// guarantees: page.alone
 await test(`nothing went wrong in the browser in ${process.argv.slice(2).join(' and ')}, and nobody else was asked`, async () => {
     assert.equal(await shop.end(), 0);
     assert.deepEqual(watch.wrong, []);

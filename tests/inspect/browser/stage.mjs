@@ -25,7 +25,8 @@ export async function test(sentence, body) {
     console.log(`${failure ? 'FAIL' : 'ok  '} ${sentence} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
     if (failure) console.log(String(failure.stack ?? failure).replace(/^/gm, '     | '));
     const log = process.env.CENOTE_TEST_LOG;
-    if (log) appendFileSync(log, `${failure ? 'fail' : 'pass'} page: ${sentence}\n`);
+    const subject = process.env.CENOTE_TESTED ?? 'page';
+    if (log) appendFileSync(log, `${failure ? 'fail' : 'pass'} ${subject}: ${sentence}\n`);
 }
 
 export function allPassed() {

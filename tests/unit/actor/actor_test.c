@@ -37,13 +37,13 @@ TEST(calls_without_an_actor_or_a_message_are_invalid)
     init_letter(&one, 'a');
     cen_future_init(&future);
     make_actor(.runtime = make_manual());
-    expect_equal(cen_actor_tell(NULL, &one.message), CEN_INVALID);
-    expect_equal(cen_actor_tell(actor, NULL), CEN_INVALID);
-    expect_equal(cen_actor_ask(actor, &one.message, NULL), CEN_INVALID);
-    expect_equal(cen_actor_ask(NULL, &one.message, &future), CEN_INVALID);
-    expect_equal(cen_actor_tell_after(actor, NULL, 1), CEN_INVALID);
-    expect_equal(cen_actor_stop(NULL, CEN_STOP_DRAIN, NULL), CEN_INVALID);
-    expect_equal(cen_actor_stop(actor, (cen_stop)0, NULL), CEN_INVALID);
+    expect_equal(cen_actor_tell(NULL, &one.message, NULL), CEN_INVALID);
+    expect_equal(cen_actor_tell(actor, NULL, NULL), CEN_INVALID);
+    expect_equal(cen_actor_ask(actor, &one.message, NULL, NULL), CEN_INVALID);
+    expect_equal(cen_actor_ask(NULL, &one.message, &future, NULL), CEN_INVALID);
+    expect_equal(cen_actor_tell_after(actor, NULL, 1, NULL), CEN_INVALID);
+    expect_equal(cen_actor_stop(NULL, CEN_STOP_DRAIN, NULL, NULL), CEN_INVALID);
+    expect_equal(cen_actor_stop(actor, (cen_stop)0, NULL, NULL), CEN_INVALID);
     expect_equal(cen_actor_stats_get(NULL, &stats), CEN_INVALID);
     expect_equal(cen_actor_stats_get(actor, NULL), CEN_INVALID);
     expect(!cen_message_cancel(NULL) && !cen_message_cancel(&one.message));
@@ -56,6 +56,7 @@ TEST(calls_without_an_actor_or_a_message_are_invalid)
 
 /* ---- Telling -------------------------------------------------------------------------------- */
 
+/* guarantees: actor.one-at-a-time */
 TEST(messages_are_handled_once_each_in_their_order)
 {
     letter four[4];
@@ -87,6 +88,7 @@ static void tell_two(letter *self)
     expect_text(order, "c");
 }
 
+/* guarantees: actor.one-at-a-time */
 TEST(what_the_handler_tells_its_own_actor_is_handled_after_it)
 {
     letter three[3];
@@ -100,6 +102,7 @@ TEST(what_the_handler_tells_its_own_actor_is_handled_after_it)
     finish();
 }
 
+/* guarantees: actor.no-allocation */
 TEST(telling_and_handling_need_no_memory)
 {
     letter many[100];
@@ -122,21 +125,22 @@ TEST(a_message_that_is_on_its_way_cannot_be_sent_again)
     cen_future_init(&future);
     make_actor(.runtime = make_manual());
     tell(&one);
-    expect_equal(cen_actor_tell(actor, &one.message), CEN_MISUSE);
-    expect_equal(cen_actor_ask(actor, &one.message, &future), CEN_MISUSE);
-    expect_equal(cen_actor_tell_after(actor, &one.message, 0), CEN_MISUSE);
+    expect_equal(cen_actor_tell(actor, &one.message, NULL), CEN_MISUSE);
+    expect_equal(cen_actor_ask(actor, &one.message, &future, NULL), CEN_MISUSE);
+    expect_equal(cen_actor_tell_after(actor, &one.message, 0, NULL), CEN_MISUSE);
     poll();
     expect_equal(one.handled, 1);
     finish();
 }
 
+/* guarantees: actor.capacity */
 TEST(a_mailbox_takes_exactly_its_capacity_and_then_is_full)
 {
     letter four[4];
     init_letters(four, 4);
     make_actor(.runtime = make_manual(), .capacity = 3);
     for (int i = 0; i < 3; i++) tell(&four[i]);
-    expect_equal(cen_actor_tell(actor, &four[3].message), CEN_FULL);
+    expect_equal(cen_actor_tell(actor, &four[3].message, NULL), CEN_FULL);
     expect_equal(look().queued, 3);
     poll();
     tell(&four[3]); /* what was refused is still the sender's */
@@ -149,9 +153,10 @@ static void tell_until_full(letter *self)
 {
     (void)self;
     tell(&others[1]);
-    expect_equal(cen_actor_tell(actor, &others[2].message), CEN_FULL);
+    expect_equal(cen_actor_tell(actor, &others[2].message, NULL), CEN_FULL);
 }
 
+/* guarantees: actor.capacity */
 TEST(the_message_that_is_being_handled_takes_no_place)
 {
     letter three[3];
@@ -177,6 +182,7 @@ static void stand_by(cen_job *job)
     ((bystander *)(void *)job)->seen = strlen(order);
 }
 
+/* guarantees: actor.batch */
 TEST(after_a_batch_others_on_the_executor_come_first)
 {
     letter seven[7];
@@ -197,6 +203,7 @@ static void tell_itself(letter *self)
     if (self->handled < 5) tell(self);
 }
 
+/* guarantees: actor.batch */
 TEST(a_batch_of_one_gives_way_after_every_message)
 {
     letter one;
@@ -226,7 +233,7 @@ TEST(an_actor_takes_its_turns_on_the_executor_that_is_named)
     expect_text(order, "");
     expect_equal(cen_inbox_poll(inbox, 0), 1); /* one turn for both */
     expect_text(order, "ab");
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL, NULL), CEN_OK);
     expect_equal(cen_inbox_poll(inbox, 0), 1);
     expect_equal(cen_actor_free(actor), CEN_OK);
     expect_equal(cen_inbox_free(inbox), CEN_OK);
@@ -269,7 +276,7 @@ TEST(an_actor_that_names_nothing_has_helpers_of_the_process_own_runtime_while_it
     expect(ceni_load_seq_cst(&handler_thread) != ceni_thread_id());
     expect_equal(cen_runtime_stats_get(NULL, &stats), CEN_OK);
     expect(stats.users == 1 && stats.helpers == 1);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped, NULL), CEN_OK);
     expect_equal(cen_future_wait(&stopped, CEN_NEVER), CEN_OK);
     expect_equal(cen_actor_free(actor), CEN_OK);
     expect_equal(ceni_world_waiting(), 0);

@@ -82,7 +82,7 @@ static inline void init_letters(letter *first, unsigned count)
 
 static inline void tell(letter *self)
 {
-    expect_equal(cen_actor_tell(actor, &self->message), CEN_OK);
+    expect_equal(cen_actor_tell(actor, &self->message, NULL), CEN_OK);
 }
 
 static inline void poll(void)
@@ -100,7 +100,7 @@ static inline cen_actor_stats look(void)
 /* Stops the actor, which must have nothing left to do, and frees it and its runtime. */
 static inline void finish(void)
 {
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL, NULL), CEN_OK);
     poll();
     expect_equal(cen_actor_free(actor), CEN_OK);
     expect_equal(cen_runtime_free(runtime), CEN_OK);

@@ -18,7 +18,7 @@ static void begin(void (*inside)(letter *))
 
 static void ask(void)
 {
-    expect_equal(cen_actor_ask(actor, &one.message, &future), CEN_OK);
+    expect_equal(cen_actor_ask(actor, &one.message, &future, NULL), CEN_OK);
 }
 
 static void reply(letter *self)
@@ -30,6 +30,7 @@ static void reply(letter *self)
     expect(!cen_message_is_wanted(&self->message));
 }
 
+/* guarantees: actor.question */
 TEST(what_is_asked_is_done_by_the_reply)
 {
     begin(reply);
@@ -67,6 +68,7 @@ TEST(an_answer_can_be_an_error)
     finish();
 }
 
+/* guarantees: actor.question */
 TEST(a_question_that_its_handler_forgets_fails_with_a_text_that_names_it)
 {
     cen_error error = {.text = ""};
@@ -77,7 +79,7 @@ TEST(a_question_that_its_handler_forgets_fails_with_a_text_that_names_it)
     poll();
     expect(cen_future_is_done(&future));
     expect_equal(future.status, CEN_MISUSE);
-    expect_text(error.text, "the handler of actor \"oracle\" returned without an answer to riddle");
+    expect_text(error.text, "actor \"oracle\": the handler returned without a reply to riddle");
     tell(&one); /* it is nobody's but the program's */
     poll();
     finish();
@@ -89,6 +91,7 @@ static void keep(letter *self)
     expect(!cen_message_keep(&self->message));
 }
 
+/* guarantees: actor.question */
 TEST(a_question_that_is_kept_is_answered_later_and_outlives_its_actor)
 {
     begin(keep);
@@ -96,7 +99,7 @@ TEST(a_question_that_is_kept_is_answered_later_and_outlives_its_actor)
     poll();
     expect(!cen_future_is_done(&future));
     expect(cen_message_is_wanted(&one.message));
-    expect_equal(cen_actor_tell(actor, &one.message), CEN_MISUSE); /* it waits for its answer */
+    expect_equal(cen_actor_tell(actor, &one.message, NULL), CEN_MISUSE); /* it waits for its answer */
     finish();
     expect(!cen_future_is_done(&future));
     expect(cen_message_reply(&one.message, &one));
@@ -104,6 +107,7 @@ TEST(a_question_that_is_kept_is_answered_later_and_outlives_its_actor)
     expect(future.value == &one);
 }
 
+/* guarantees: actor.question */
 TEST(a_cancelled_question_is_handled_and_its_answer_goes_nowhere)
 {
     begin(NULL);
@@ -132,17 +136,18 @@ TEST(an_answered_question_cannot_be_cancelled)
     finish();
 }
 
+/* guarantees: actor.question */
 TEST(a_question_that_is_refused_leaves_its_future_as_it_was)
 {
     letter other;
     begin(reply);
     init_letter(&other, 'b');
     ask();
-    expect_equal(cen_actor_ask(actor, &other.message, &future), CEN_MISUSE); /* it is promised */
+    expect_equal(cen_actor_ask(actor, &other.message, &future, NULL), CEN_MISUSE); /* it is promised */
     poll();
     cen_future_init(&future);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL), CEN_OK);
-    expect_equal(cen_actor_ask(actor, &one.message, &future), CEN_CLOSED);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL, NULL), CEN_OK);
+    expect_equal(cen_actor_ask(actor, &one.message, &future, NULL), CEN_CLOSED);
     cen_promise promise;
     expect_equal(cen_promise_init(&promise, &future), CEN_OK); /* nobody has promised it */
     poll();

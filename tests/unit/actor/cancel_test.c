@@ -56,7 +56,7 @@ TEST(handlers_jobs_and_dropped_are_called_with_cancellation_disabled)
     poll();
     expect_disabled_and_restored();
     tell(&two[1]);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL, NULL), CEN_OK);
     poll();
     expect_disabled_and_restored();
     executor = cen_runtime_executor(runtime);

@@ -36,7 +36,7 @@ TEST(an_idle_actor_shows_its_settings_and_one_that_handles_what_and_for_how_long
     expect_equal(description_number(&inside, "handled_for_ns"), 0);
     description_drop(&inside);
     expect_equal(metric_of("actor", "clerk", "handled"), 1);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL, NULL), CEN_OK);
     poll();
     description_take(&s, "actor", "clerk", 10);
     expect_text(description_words(&s, "state"), "stopped");
@@ -74,9 +74,9 @@ TEST(how_long_a_message_has_been_handled_is_shown_while_it_is_also_after_it_was_
     }
     cen_future stopped;
     cen_future_init(&stopped);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped, NULL), CEN_OK);
     expect_equal(cen_future_wait(&stopped, CEN_NEVER), CEN_OK);
     expect_equal(cen_actor_free(actor), CEN_OK);
-    expect_event("actor", "message_slow", CEN_LEVEL_WARNING, "actor \"sleeper\" has been handling siesta for 2.000 s");
-    expect_event("actor", "stopped", CEN_LEVEL_DETAIL, "handles what was sent");
+    expect_event("actor", "message_slow", CEN_LEVEL_WARNING, "actor \"sleeper\": handling siesta has taken 2.000 s");
+    expect_event("actor", "stopped", CEN_LEVEL_DETAIL, "messages sent before are handled");
 }

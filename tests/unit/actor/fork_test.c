@@ -35,14 +35,14 @@ static void prepare(void)
     init_letter(&waiting, 'w');
     init_letter(&sent, 's');
     make_actor(.allocator = &allocator);
-    expect_equal(cen_actor_tell_after(actor, &waiting.message, 3600 * second), CEN_OK);
+    expect_equal(cen_actor_tell_after(actor, &waiting.message, 3600 * second, NULL), CEN_OK);
 }
 
 static void end_here(void)
 {
     cen_future stopped;
     cen_future_init(&stopped);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped, NULL), CEN_OK);
     expect_equal(cen_future_wait(&stopped, CEN_NEVER), CEN_OK);
     expect_equal(cen_actor_free(actor), CEN_OK);
     expect_equal(book.bytes, 0);
@@ -63,10 +63,10 @@ static void use_the_parents(void)
     cen_job job = {.run = run_job};
     init_letter(&other, 'o');
     cen_future_init(&future);
-    expect_equal(cen_actor_tell(actor, &other.message), CEN_FORKED);
-    expect_equal(cen_actor_ask(actor, &other.message, &future), CEN_FORKED);
-    expect_equal(cen_actor_tell_after(actor, &other.message, 1), CEN_FORKED);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL), CEN_FORKED);
+    expect_equal(cen_actor_tell(actor, &other.message, NULL), CEN_FORKED);
+    expect_equal(cen_actor_ask(actor, &other.message, &future, NULL), CEN_FORKED);
+    expect_equal(cen_actor_tell_after(actor, &other.message, 1, NULL), CEN_FORKED);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL, NULL), CEN_FORKED);
     expect_equal(cen_actor_stats_get(actor, &stats), CEN_FORKED);
     expect(!cen_message_cancel(&waiting.message));
     cen_executor *executor = cen_actor_executor(actor);
@@ -76,6 +76,7 @@ static void use_the_parents(void)
     expect_equal(book.bytes, 0);
 }
 
+/* guarantees: actor.L14 */
 TEST(in_a_child_the_parents_actor_answers_forked_and_its_memory_can_be_given_back)
 {
     prepare();
@@ -95,6 +96,7 @@ static void have_its_own(void)
     expect_equal(sent.handled, 1);
 }
 
+/* guarantees: actor.L14 */
 TEST(a_child_can_have_an_actor_of_its_own)
 {
     prepare();

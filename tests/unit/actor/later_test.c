@@ -5,7 +5,7 @@
 
 static void tell_after(letter *self, int64_t delay_ns)
 {
-    expect_equal(cen_actor_tell_after(actor, &self->message, delay_ns), CEN_OK);
+    expect_equal(cen_actor_tell_after(actor, &self->message, delay_ns, NULL), CEN_OK);
 }
 
 static void advance(int64_t ns)
@@ -13,6 +13,7 @@ static void advance(int64_t ns)
     expect_equal(cen_runtime_advance(runtime, ns), CEN_OK);
 }
 
+/* guarantees: actor.later */
 TEST(a_message_for_later_is_handled_at_its_moment_and_not_a_nanosecond_earlier)
 {
     letter one;
@@ -62,6 +63,7 @@ TEST(a_handler_can_send_itself_a_message_for_later)
     finish();
 }
 
+/* guarantees: actor.later */
 TEST(a_message_for_later_that_is_cancelled_is_not_handled_and_can_be_sent_again)
 {
     letter one;
@@ -84,14 +86,15 @@ TEST(a_message_for_later_that_is_cancelled_is_not_handled_and_can_be_sent_again)
     finish();
 }
 
+/* guarantees: actor.capacity */
 TEST(a_message_for_later_has_its_place_from_the_beginning)
 {
     letter two[2];
     init_letters(two, 2);
     make_actor(.runtime = make_manual(), .capacity = 1);
     tell_after(&two[0], second);
-    expect_equal(cen_actor_tell(actor, &two[1].message), CEN_FULL);
-    expect_equal(cen_actor_tell_after(actor, &two[1].message, second), CEN_FULL);
+    expect_equal(cen_actor_tell(actor, &two[1].message, NULL), CEN_FULL);
+    expect_equal(cen_actor_tell_after(actor, &two[1].message, second, NULL), CEN_FULL);
     advance(second);
     expect_equal(two[0].handled, 1);
     tell(&two[1]);
@@ -104,7 +107,7 @@ TEST(a_negative_delay_is_invalid_and_an_endless_one_never_comes)
     letter one;
     init_letter(&one, 'a');
     make_actor(.runtime = make_manual());
-    expect_equal(cen_actor_tell_after(actor, &one.message, -1), CEN_INVALID);
+    expect_equal(cen_actor_tell_after(actor, &one.message, -1, NULL), CEN_INVALID);
     tell_after(&one, INT64_MAX);
     advance(1000000 * second);
     expect_equal(one.handled, 0);
@@ -133,7 +136,7 @@ TEST(a_drop_drops_what_was_told_for_later)
     make_actor(.runtime = make_manual());
     tell_after(&two[0], second);
     tell_after(&two[1], second);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL, NULL), CEN_OK);
     expect(!cen_message_cancel(&two[0].message)); /* it is mailed */
     poll();
     expect_text(order, "AB");

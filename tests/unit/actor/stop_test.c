@@ -8,7 +8,7 @@ static cen_future stopped;
 static void stop(cen_stop how)
 {
     cen_future_init(&stopped);
-    expect_equal(cen_actor_stop(actor, how, &stopped), CEN_OK);
+    expect_equal(cen_actor_stop(actor, how, &stopped, NULL), CEN_OK);
 }
 
 static void expect_ended(void)
@@ -20,6 +20,7 @@ static void expect_ended(void)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: actor.stop */
 TEST(a_drain_handles_what_is_there_and_refuses_the_rest)
 {
     letter three[3];
@@ -30,8 +31,8 @@ TEST(a_drain_handles_what_is_there_and_refuses_the_rest)
     stop(CEN_STOP_DRAIN);
     expect(!cen_future_is_done(&stopped));
     expect(look().is_stopped);
-    expect_equal(cen_actor_tell(actor, &three[2].message), CEN_CLOSED);
-    expect_equal(cen_actor_tell_after(actor, &three[2].message, 1), CEN_CLOSED);
+    expect_equal(cen_actor_tell(actor, &three[2].message, NULL), CEN_CLOSED);
+    expect_equal(cen_actor_tell_after(actor, &three[2].message, 1, NULL), CEN_CLOSED);
     expect_equal(cen_actor_free(actor), CEN_BUSY);
     poll();
     expect_text(order, "ab");
@@ -39,6 +40,7 @@ TEST(a_drain_handles_what_is_there_and_refuses_the_rest)
     expect_ended();
 }
 
+/* guarantees: actor.stop */
 TEST(a_drop_hands_each_message_to_dropped_once_and_handles_none)
 {
     letter three[3];
@@ -53,6 +55,7 @@ TEST(a_drop_hands_each_message_to_dropped_once_and_handles_none)
     expect_ended();
 }
 
+/* guarantees: actor.stop */
 TEST(a_question_that_is_dropped_is_told_closed_and_is_the_askers)
 {
     letter two[2];
@@ -63,14 +66,14 @@ TEST(a_question_that_is_dropped_is_told_closed_and_is_the_askers)
     for (int i = 0; i < 2; i++) {
         cen_future_init(&futures[i]);
         futures[i].error = &error;
-        expect_equal(cen_actor_ask(actor, &two[i].message, &futures[i]), CEN_OK);
+        expect_equal(cen_actor_ask(actor, &two[i].message, &futures[i], NULL), CEN_OK);
     }
     expect(cen_future_cancel(&futures[1]));
     stop(CEN_STOP_DROP);
     poll();
     expect(cen_future_is_done(&futures[0]));
     expect_equal(futures[0].status, CEN_CLOSED);
-    expect_text(error.text, "actor \"oracle\" was stopped");
+    expect_text(error.text, "actor \"oracle\": stopped before it handled the message");
     expect_equal(two[0].dropped, 0);
     expect_equal(two[1].dropped, 1); /* nobody waits for it: the program is told */
     expect_equal(look().dropped, 2);
@@ -110,6 +113,7 @@ static void drop_all(letter *self)
     expect_equal(cen_actor_free(actor), CEN_BUSY);
 }
 
+/* guarantees: actor.stop */
 TEST(a_handler_can_stop_its_actor)
 {
     letter three[3];
@@ -122,6 +126,7 @@ TEST(a_handler_can_stop_its_actor)
     expect_ended();
 }
 
+/* guarantees: actor.stop */
 TEST(a_drain_that_takes_too_long_can_become_a_drop)
 {
     letter three[3];
@@ -131,10 +136,10 @@ TEST(a_drain_that_takes_too_long_can_become_a_drop)
     for (int i = 0; i < 3; i++) tell(&three[i]);
     stop(CEN_STOP_DRAIN);
     cen_future_init(&other);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL), CEN_CLOSED);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, &other), CEN_MISUSE);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL), CEN_OK);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL), CEN_CLOSED);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL, NULL), CEN_CLOSED);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, &other, NULL), CEN_MISUSE);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL, NULL), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DROP, NULL, NULL), CEN_CLOSED);
     poll();
     expect_text(order, "ABC");
     expect_ended();
@@ -147,7 +152,7 @@ TEST(a_stop_needs_a_future_that_nobody_has_promised)
     make_actor(.runtime = make_manual());
     cen_future_init(&other);
     expect_equal(cen_promise_init(&promise, &other), CEN_OK);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &other), CEN_MISUSE);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &other, NULL), CEN_MISUSE);
     expect(!look().is_stopped);
     finish();
 }
@@ -199,6 +204,7 @@ static void free_it(cen_future *future)
     expect_equal(cen_actor_free(actor), CEN_OK);
 }
 
+/* guarantees: actor.free */
 TEST(the_actor_can_be_freed_where_its_end_is_told)
 {
     letter one;
@@ -207,13 +213,14 @@ TEST(the_actor_can_be_freed_where_its_end_is_told)
     tell(&one);
     cen_future_init(&stopped);
     expect_equal(cen_future_then(&stopped, free_it, cen_inline()), CEN_OK);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped, NULL), CEN_OK);
     poll();
     expect_text(order, "af");
     expect_equal(cen_runtime_free(runtime), CEN_OK);
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: actor.free */
 TEST(the_last_user_of_the_process_own_runtime_may_be_an_actor_that_one_of_its_threads_frees)
 {
     letter one;
@@ -223,7 +230,7 @@ TEST(the_last_user_of_the_process_own_runtime_may_be_an_actor_that_one_of_its_th
     cen_future_init(&stopped);
     expect_equal(cen_future_then(&stopped, free_it, cen_inline()), CEN_OK);
     tell(&one);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped, NULL), CEN_OK);
     ceni_world_settle();
     expect_text(order, "af");
     expect_equal(ceni_world_waiting(), 0);

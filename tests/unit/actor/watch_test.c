@@ -35,12 +35,13 @@ static void end_threaded(void)
 {
     cen_future stopped;
     cen_future_init(&stopped);
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped), CEN_OK);
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped, NULL), CEN_OK);
     expect_equal(cen_future_wait(&stopped, CEN_NEVER), CEN_OK);
     expect_equal(cen_actor_free(actor), CEN_OK);
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: actor.slow */
 TEST(a_message_that_takes_too_long_is_reported_once_while_it_is_handled)
 {
     letter one;
@@ -56,12 +57,13 @@ TEST(a_message_that_takes_too_long_is_reported_once_while_it_is_handled)
     expect_equal(last_at, now + 2 * second);
     expect_equal(last_ns, 2 * second);
     expect_text(last_name, "siesta");
-    expect_text(last_text, "actor \"sleeper\" has been handling siesta for 2.000 s, longer than 2.000 s");
+    expect_text(last_text, "actor \"sleeper\": handling siesta has taken 2.000 s (slow_ns = 2.000 s)");
     expect(look().is_running);
     end_threaded();
     expect_equal(ceni_load_seq_cst(&reports), 1);
 }
 
+/* guarantees: actor.slow */
 TEST(of_many_messages_those_that_take_too_long_are_reported)
 {
     letter six[6];
@@ -118,6 +120,7 @@ TEST(a_job_that_takes_too_long_is_reported_too)
 }
 
 /* The thread that would ring is the one that handles. */
+/* guarantees: actor.slow */
 TEST(in_a_loop_a_slow_message_is_reported_when_it_has_been_handled)
 {
     letter one;
@@ -129,13 +132,14 @@ TEST(in_a_loop_a_slow_message_is_reported_when_it_has_been_handled)
     tell(&one);
     cen_runtime_poll(runtime);
     expect_equal(ceni_load_seq_cst(&reports), 1);
-    expect_text(last_text, "actor \"actor\" was handling a message for 3.000 s, longer than 1.000 s");
-    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL), CEN_OK);
+    expect_text(last_text, "actor \"actor\": handling a message took 3.000 s (slow_ns = 1.000 s)");
+    expect_equal(cen_actor_stop(actor, CEN_STOP_DRAIN, NULL, NULL), CEN_OK);
     while (cen_runtime_poll(runtime) == 0) continue;
     expect_equal(cen_actor_free(actor), CEN_OK);
     expect_equal(cen_runtime_free(runtime), CEN_OK);
 }
 
+/* guarantees: actor.slow */
 TEST(without_a_function_the_report_is_one_line_on_stderr)
 {
     letter one;
@@ -153,7 +157,7 @@ TEST(without_a_function_the_report_is_one_line_on_stderr)
     expect(dup2(before, STDERR_FILENO) == STDERR_FILENO);
     rewind(file);
     expect(fgets(text, sizeof text, file) != NULL);
-    expect_text(text, "cenote: actor \"loud\" has been handling letter for 1.000 s, longer than 1.000 s\n");
+    expect_text(text, "cenote: actor \"loud\": handling letter has taken 1.000 s (slow_ns = 1.000 s)\n");
     expect(fgets(text, sizeof text, file) == NULL);
     fclose(file);
 }

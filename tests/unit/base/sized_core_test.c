@@ -114,7 +114,7 @@ static void end_actor(cen_actor *one)
     if (!one) return;
     cen_future stopped;
     cen_future_init(&stopped);
-    expect_equal(cen_actor_stop(one, CEN_STOP_DROP, &stopped), CEN_OK);
+    expect_equal(cen_actor_stop(one, CEN_STOP_DROP, &stopped, NULL), CEN_OK);
     expect_equal(cen_future_wait(&stopped, cen_in_s(30)), CEN_OK);
     expect_equal(cen_actor_free(one), CEN_OK);
 }
@@ -183,6 +183,7 @@ static cen_status call_enter_with(void *given)
     return status;
 }
 
+/* guarantees: sized.every-size */
 TEST(options_of_every_size_make_a_thing)
 {
     static const sized_case cases[] = {
@@ -201,6 +202,7 @@ TEST(options_of_every_size_make_a_thing)
     SIZED_TRY(cases);
 }
 
+/* guarantees: sized.every-size */
 TEST(options_of_every_size_make_threads)
 {
     static const sized_case cases[] = {
@@ -297,6 +299,7 @@ static cen_status call_runtime_look(void *given)
     return cen_runtime_stats_get(NULL, given);
 }
 
+/* guarantees: sized.every-size */
 TEST(outputs_of_every_size_are_written_within_their_size)
 {
     static const sized_case cases[] = {
@@ -323,6 +326,7 @@ TEST(outputs_of_every_size_are_written_within_their_size)
 
 /* ---- What a smaller struct means ------------------------------------------------------ */
 
+/* guarantees: sized.defaults */
 TEST(options_that_an_older_program_sets_leave_newer_ones_as_they_are)
 {
     cen_pool *one = NULL;
@@ -365,6 +369,7 @@ static void expect_stride(cen_pool *one, size_t size)
     for (size_t at = HELD * size; at < sizeof room; at++) expect_equal(room[at], 0xa5);
 }
 
+/* guarantees: sized.stride */
 TEST(holders_are_written_at_the_callers_stride)
 {
     cen_pool *one = pool_of();
@@ -397,6 +402,7 @@ static size_t size_of_holding(void)
     return size;
 }
 
+/* guarantees: sized.stride */
 TEST(a_visitor_is_told_the_size_of_what_it_sees)
 {
     static const sized_shown shown[] = {SIZED_SHOWN(cen_object_view, size_of_holding)};
@@ -424,6 +430,7 @@ static void read_at_strides(void *argument, cen_component *thing)
     }
 }
 
+/* guarantees: sized.stride */
 TEST(metrics_are_written_at_the_callers_stride)
 {
     cen_pool *one = pool_of();

@@ -36,6 +36,7 @@ static cen_status write_second(void *given)
     return status;
 }
 
+/* guarantees: sized.every-size */
 TEST(a_struct_of_every_size_is_read_and_written_within_its_size)
 {
     static const sized_case cases[] = {SIZED_INPUT(second, size, NULL, read_second),
@@ -43,6 +44,7 @@ TEST(a_struct_of_every_size_is_read_and_written_within_its_size)
     SIZED_TRY(cases);
 }
 
+/* guarantees: sized.defaults */
 TEST(an_older_struct_has_defaults_in_the_fields_it_lacks)
 {
     const first given = {.size = sizeof given, .one = 7};
@@ -55,6 +57,7 @@ TEST(an_older_struct_has_defaults_in_the_fields_it_lacks)
     expect_equal(known.three, 0);
 }
 
+/* guarantees: sized.defaults */
 TEST(half_a_pointer_is_not_read)
 {
     second given = {.size = offsetof(second, two) + 3, .one = 7, .two = &given};
@@ -64,6 +67,7 @@ TEST(half_a_pointer_is_not_read)
     expect(known.two == NULL);
 }
 
+/* guarantees: sized.every-size */
 TEST(a_newer_struct_is_accepted_while_its_new_fields_are_zero)
 {
     third given = {.size = sizeof given, .one = 7, .three = 3};
@@ -74,11 +78,11 @@ TEST(a_newer_struct_is_accepted_while_its_new_fields_are_zero)
     expect_equal(known.three, 3);
     given.four = 4;
     expect_equal(cen_sized_read(&known, sizeof known, &given, "read: options", &error), CEN_INVALID);
-    expect_text(error.text,
-                "read: options has a field at offset 32 that this library does not know (size 40, known 32); leave it "
-                "zero or use a newer library");
+    expect_text(error.text, "read: options sets an unknown field at offset 32 (size 40, known 32); leave it "
+                            "zero or use a newer library");
 }
 
+/* guarantees: sized.every-size */
 TEST(an_output_keeps_its_size_and_what_lies_behind)
 {
     second room = {.size = sizeof(first), .two = &room, .three = 33};
@@ -91,6 +95,7 @@ TEST(an_output_keeps_its_size_and_what_lies_behind)
     expect_equal(room.three, 33);
 }
 
+/* guarantees: sized.zero */
 TEST(a_struct_that_was_not_initialised_is_refused_with_a_text_that_says_how)
 {
     second given = {.size = 0};
@@ -99,12 +104,13 @@ TEST(a_struct_that_was_not_initialised_is_refused_with_a_text_that_says_how)
     expect_text(error.text, "cen_x: options.size is 0; initialise it with its macro or with CEN_SIZED");
     given.size = 4;
     expect_equal(cen_sized_check(&given, sizeof given, "cen_x: options", &error), CEN_INVALID);
-    expect_text(error.text,
-                "cen_x: options.size is 4, not 8 to 8192 (32 here); initialise it with its macro or with CEN_SIZED");
+    expect_text(error.text, "cen_x: options.size must be 8 to 8192 (got 4, the library has 32); initialise it with its "
+                            "macro or with CEN_SIZED");
     expect_equal(cen_sized_check(NULL, sizeof given, "cen_x: options", &error), CEN_INVALID);
     expect_text(error.text, "cen_x: options is NULL");
 }
 
+/* guarantees: sized.zero */
 TEST(a_sized_struct_is_an_initialiser_and_a_value)
 {
     second one = CEN_SIZED(second);

@@ -52,9 +52,10 @@ TEST(every_status_and_every_cause_has_a_row_that_says_what_to_do)
 TEST(a_number_that_is_no_status_is_said_to_be_none)
 {
     expect_text(cen_status_name((cen_status)9999), "CEN_?");
-    expect_text(cen_status_text((cen_status)-1), "this number is no status of cenote's");
+    expect_text(cen_status_text((cen_status)-1), "unknown status");
 }
 
+/* guarantees: overload.causes */
 TEST(every_cause_has_a_number_and_a_word_of_its_own)
 {
     static const cen_cause all[] = {

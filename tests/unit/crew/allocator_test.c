@@ -11,6 +11,7 @@ static cen_next run_blocking(cen_task *task)
     return cen_task_done(task, task);
 }
 
+/* guarantees: pool.allocator-unlocked */
 TEST(the_allocator_is_called_with_no_lock_held_by_a_crew)
 {
     enum { TASKS = 12 };

@@ -15,6 +15,7 @@ static void await_child(work *self)
     mark((char)(self->mark - 'a' + 'A'));
 }
 
+/* guarantees: crew.await */
 TEST(one_worker_runs_what_its_task_awaits)
 {
     work parent;
@@ -38,6 +39,7 @@ static void await_the_last(work *self)
     mark('P');
 }
 
+/* guarantees: crew.await */
 TEST(the_one_that_is_awaited_is_run_before_the_others)
 {
     work parent;
@@ -76,12 +78,13 @@ TEST(the_one_that_is_awaited_is_run_first_wherever_it_is_queued)
 static void await_a_timer(work *self)
 {
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(2)), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(2), NULL), CEN_OK);
     self->got = cen_await(&self->timer.future, self->ns ? cen_in_ns(self->ns) : CEN_NEVER);
     mark('T');
     if (self->got == CEN_TIMEOUT) expect(cen_future_cancel(&self->timer.future));
 }
 
+/* guarantees: crew.await */
 TEST(a_worker_runs_other_tasks_while_its_own_awaits_and_sleeps_when_there_are_none)
 {
     work one, two[2];
@@ -107,6 +110,7 @@ TEST(a_worker_runs_other_tasks_while_its_own_awaits_and_sleeps_when_there_are_no
     finish();
 }
 
+/* guarantees: crew.await */
 TEST(an_await_whose_deadline_passes_says_so_and_the_future_is_still_pending)
 {
     work one;
@@ -138,6 +142,7 @@ static void await_odd_futures(work *self)
     expect(future.value == story);
 }
 
+/* guarantees: crew.await */
 TEST(an_await_answers_as_a_wait_does)
 {
     work one;
@@ -150,6 +155,7 @@ TEST(an_await_answers_as_a_wait_does)
     finish();
 }
 
+/* guarantees: crew.await */
 TEST(from_outside_it_is_a_wait)
 {
     work one;
@@ -165,6 +171,7 @@ TEST(from_outside_it_is_a_wait)
 }
 
 /* Each awaits the next. */
+/* guarantees: crew.await */
 TEST(helped_tasks_await_too)
 {
     work parent;
@@ -213,6 +220,7 @@ static cen_crew_stats stats_during_await(char letter, const char *marks)
     return s;
 }
 
+/* guarantees: crew.await-lease */
 TEST(a_worker_does_not_help_while_its_task_holds_a_lease)
 {
     cen_crew_stats s = stats_during_await('h', "hTo");
@@ -220,6 +228,7 @@ TEST(a_worker_does_not_help_while_its_task_holds_a_lease)
     expect_equal(s.queued, 1);
 }
 
+/* guarantees: crew.await-lease */
 TEST(a_detached_lease_does_not_keep_a_worker_from_helping)
 {
     cen_crew_stats s = stats_during_await('d', "doT");
@@ -227,6 +236,7 @@ TEST(a_detached_lease_does_not_keep_a_worker_from_helping)
     expect_equal(s.idle, 1);
 }
 
+/* guarantees: crew.await-lease */
 TEST(one_that_awaits_with_a_lease_leaves_its_place_to_another_worker)
 {
     work one, other;
@@ -252,6 +262,7 @@ static void await_in_a_section(work *self)
     cen_blocking_end();
 }
 
+/* guarantees: crew.await-lease */
 TEST(in_a_section_that_blocks_nothing_is_run_on_top)
 {
     work one, other;
@@ -287,6 +298,7 @@ static void await_owner(work *self)
     expect(cen_holder_number() == outer_owner);
 }
 
+/* guarantees: crew.L13 */
 TEST(what_a_helped_task_takes_is_its_own)
 {
     work parent;
@@ -324,10 +336,11 @@ static cen_next take_and_wait(cen_task *task)
     workers[0] = cen_worker_current();
     expect_equal(cen_crew_submit(crew, &self->other->task, NULL), CEN_OK); /* which keeps this worker busy */
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(1)), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(1), NULL), CEN_OK);
     return cen_task_wait(task, &self->timer.future, give_elsewhere);
 }
 
+/* guarantees: crew.L13 */
 TEST(what_a_step_takes_belongs_to_the_task_whichever_worker_runs_the_next)
 {
     work one, busy;
@@ -354,6 +367,7 @@ static void keep_it(work *self)
     expect_equal(cen_pool_try_take(pool, &self->lease, NULL), CEN_OK);
 }
 
+/* guarantees: crew.L13 */
 TEST(what_a_task_holds_at_its_end_goes_the_way_of_the_pool_s_policy)
 {
     work one;

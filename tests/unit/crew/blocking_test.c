@@ -18,6 +18,7 @@ static void init_blockers(work *first, unsigned count, int64_t ns)
     }
 }
 
+/* guarantees: crew.blocking, task-bugs.blocking */
 TEST(what_waits_is_run_by_another_worker_while_one_blocks)
 {
     work one, other;
@@ -36,6 +37,7 @@ TEST(what_waits_is_run_by_another_worker_while_one_blocks)
     finish();
 }
 
+/* guarantees: crew.blocking, task-bugs.blocking */
 TEST(what_comes_while_one_blocks_is_run_by_another_worker)
 {
     work one, other;
@@ -51,6 +53,7 @@ TEST(what_comes_while_one_blocks_is_run_by_another_worker)
     finish();
 }
 
+/* guarantees: crew.blocking, task-bugs.too-many */
 TEST(as_many_block_at_a_time_as_there_may_be_threads)
 {
     work ten[10];
@@ -69,6 +72,7 @@ TEST(as_many_block_at_a_time_as_there_may_be_threads)
 }
 
 /* ... so that those who only compute are not more than the workers. */
+/* guarantees: crew.resize, task-bugs.too-many */
 TEST(those_who_come_back_from_a_block_are_too_many_and_take_no_more_work)
 {
     work four[4], slow[6];
@@ -92,6 +96,7 @@ TEST(those_who_come_back_from_a_block_are_too_many_and_take_no_more_work)
     finish();
 }
 
+/* guarantees: crew.resize */
 TEST(surplus_workers_linger_and_then_end)
 {
     work four[4];
@@ -111,6 +116,7 @@ TEST(surplus_workers_linger_and_then_end)
     finish();
 }
 
+/* guarantees: crew.resize */
 TEST(surplus_workers_that_may_linger_for_ever_stay)
 {
     work four[4];
@@ -150,6 +156,7 @@ static void block_nested(work *self)
     cen_blocking_begin();
 }
 
+/* guarantees: crew.blocking */
 TEST(sections_nest_and_what_a_step_leaves_open_is_closed_at_its_end)
 {
     work one;
@@ -165,6 +172,7 @@ TEST(sections_nest_and_what_a_step_leaves_open_is_closed_at_its_end)
     finish();
 }
 
+/* guarantees: crew.blocking */
 TEST(not_on_a_worker_a_section_does_nothing)
 {
     cen_blocking_begin();

@@ -11,6 +11,7 @@ static void *count_call(void *argument)
     return argument;
 }
 
+/* guarantees: crew.function */
 TEST(a_function_is_called_and_its_result_is_done_with_what_it_returned)
 {
     cen_future result;
@@ -26,6 +27,7 @@ TEST(a_function_is_called_and_its_result_is_done_with_what_it_returned)
     finish();
 }
 
+/* guarantees: crew.function */
 TEST(without_a_result_it_is_called_all_the_same)
 {
     make_crew(.workers = 1);
@@ -35,6 +37,7 @@ TEST(without_a_result_it_is_called_all_the_same)
     expect_equal(calls, 10);
 }
 
+/* guarantees: crew.function */
 TEST(a_result_that_was_given_up_in_time_is_not_called_for)
 {
     cen_future result;
@@ -55,6 +58,7 @@ static void *call_slowly(void *argument)
     return argument;
 }
 
+/* guarantees: crew.function */
 TEST(a_result_may_be_given_up_while_the_function_runs)
 {
     cen_future result;
@@ -68,6 +72,7 @@ TEST(a_result_may_be_given_up_while_the_function_runs)
     expect_equal(calls, 1);
 }
 
+/* guarantees: crew.function */
 TEST(a_function_that_is_dropped_leaves_a_result_that_says_closed)
 {
     cen_future result;
@@ -80,11 +85,12 @@ TEST(a_function_that_is_dropped_leaves_a_result_that_says_closed)
     expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_future_wait(&result, CEN_NOW), CEN_OK);
     expect_equal(result.status, CEN_CLOSED);
-    expect_text(error.text, "counting of crew \"crew\" had not begun when the crew was stopped");
+    expect_text(error.text, "crew \"crew\": counting did not start before the crew was stopped");
     finish();
     expect_equal(calls, 0);
 }
 
+/* guarantees: crew.function */
 TEST(what_is_refused_leaves_the_result_as_it_was)
 {
     cen_future result;

@@ -2,6 +2,7 @@
 /* Taking tasks back, and asking those that have begun to end. */
 #include "unit/crew/crews.h"
 
+/* guarantees: crew.cancel */
 TEST(a_queued_task_is_taken_back_and_is_never_run)
 {
     work one;
@@ -12,7 +13,7 @@ TEST(a_queued_task_is_taken_back_and_is_never_run)
     submit(&one);
     expect(cen_task_cancel(&one.task));
     expect_end(&one, CEN_INTERRUPTED);
-    expect_text(one.error.text, "errand of crew \"busy\" was cancelled before it had begun");
+    expect_text(one.error.text, "crew \"busy\": errand was cancelled before it started");
     expect(!cen_task_cancel(&one.task));
     finish();
     expect_equal(one.steps, 0);
@@ -24,6 +25,7 @@ static void look_asked(work *self)
     self->asked = cen_task_check_stop(&self->task);
 }
 
+/* guarantees: crew.cancel-running */
 TEST(a_task_that_has_begun_is_asked_to_end)
 {
     work one;
@@ -40,6 +42,7 @@ TEST(a_task_that_has_begun_is_asked_to_end)
     finish();
 }
 
+/* guarantees: crew.cancel */
 TEST(a_task_that_is_over_or_was_never_submitted_is_not_taken_back)
 {
     work one;
@@ -60,6 +63,7 @@ static void never_called(cen_future *future)
     mark('!');
 }
 
+/* guarantees: crew.cancel */
 TEST(a_cancel_of_its_future_takes_a_queued_task_back_and_the_future_is_never_done)
 {
     work one;
@@ -75,6 +79,7 @@ TEST(a_cancel_of_its_future_takes_a_queued_task_back_and_the_future_is_never_don
     expect_story("");
 }
 
+/* guarantees: crew.cancel-running */
 TEST(a_cancel_of_the_future_of_one_that_has_begun_says_false_and_it_is_done_at_its_end)
 {
     work one;
@@ -91,6 +96,7 @@ TEST(a_cancel_of_the_future_of_one_that_has_begun_says_false_and_it_is_done_at_i
 }
 
 /* The ring of a watched build has two cells, so most of these are chained. */
+/* guarantees: crew.cancel */
 TEST(of_many_that_are_queued_any_can_be_taken_back_and_the_others_are_run_in_order)
 {
     work twelve[12];
@@ -106,6 +112,7 @@ TEST(of_many_that_are_queued_any_can_be_taken_back_and_the_others_are_run_in_ord
     for (int i = 0; i < 12; i++) expect_equal(twelve[i].task.future.status, twelve[i].steps ? CEN_OK : CEN_INTERRUPTED);
 }
 
+/* guarantees: crew.cancel */
 TEST(all_that_are_queued_can_be_taken_back)
 {
     work twelve[12];
@@ -134,6 +141,7 @@ static void submit_own_and_cancel(work *self)
     self->steps++;
 }
 
+/* guarantees: crew.cancel */
 TEST(a_task_takes_back_what_it_submitted_itself)
 {
     work one;
@@ -153,6 +161,7 @@ static void submit_own_and_sleep(work *self)
     nap(self->ns);
 }
 
+/* guarantees: crew.cancel */
 TEST(what_lies_in_a_worker_s_own_queue_is_taken_back_from_outside)
 {
     work one;
@@ -184,10 +193,11 @@ static cen_next wait_long(cen_task *task)
     work *self = (work *)task;
     self->steps++;
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(3600)), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(3600), NULL), CEN_OK);
     return cen_task_wait(task, &self->timer.future, woken);
 }
 
+/* guarantees: crew.cancel-running */
 TEST(a_task_that_waits_and_is_asked_to_end_goes_on_early_and_its_future_is_given_up)
 {
     work one;
@@ -210,6 +220,7 @@ static cen_next wait_for_other(cen_task *task)
     return cen_task_wait(task, &self->other->task.future, woken);
 }
 
+/* guarantees: crew.cancel-running */
 TEST(a_task_that_waits_for_one_that_has_begun_is_not_cut_short_and_the_other_is_asked_too)
 {
     work one, other;
@@ -240,6 +251,7 @@ static cen_next be_asked_then_wait(cen_task *task)
     return wait_long(&self->task);
 }
 
+/* guarantees: crew.cancel-running */
 TEST(one_that_was_asked_and_has_not_heard_of_it_does_not_wait)
 {
     work one;
@@ -261,10 +273,11 @@ static cen_next hear_and_wait_a_second(cen_task *task)
     nap(SECOND);
     expect_equal(cen_task_check_stop(task), CEN_INTERRUPTED);
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(1)), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(1), NULL), CEN_OK);
     return cen_task_wait(task, &self->timer.future, woken);
 }
 
+/* guarantees: crew.cancel-running */
 TEST(one_that_has_heard_that_it_should_end_may_still_wait)
 {
     work one;

@@ -71,14 +71,16 @@ static void expect_abort(void (*run)(void), const char *sentence)
     expect_text(text, sentence);
 }
 
+/* guarantees: crew.context */
 TEST(a_context_that_is_kept_across_a_suspension_ends_the_process_with_a_sentence_that_names_the_task)
 {
-    expect_abort(keep_across_a_yield, "cenote: a keeper uses a worker's context that was got in another step, maybe on "
-                                      "another worker: call cen_context_current in each step\n");
+    expect_abort(keep_across_a_yield,
+                 "cenote: a keeper uses a worker context of another step; call cen_context_current in each step\n");
 }
 
+/* guarantees: crew.context */
 TEST(a_context_that_is_used_outside_its_step_ends_the_process)
 {
-    expect_abort(use_outside, "cenote: a task uses a worker's context that was got in another step, maybe on another "
-                              "worker: call cen_context_current in each step\n");
+    expect_abort(use_outside,
+                 "cenote: a task uses a worker context of another step; call cen_context_current in each step\n");
 }

@@ -82,6 +82,7 @@ static void expect_all_gone(void)
     expect_equal(created, destroys);
 }
 
+/* guarantees: crew.context */
 TEST(each_worker_has_one_context_from_its_begin_to_its_end)
 {
     make_crew(.workers = 3, .context = type);
@@ -99,6 +100,7 @@ static void use_desk(work *self)
     self->worker = own->worker;
 }
 
+/* guarantees: crew.context */
 TEST(a_step_finds_the_context_of_its_worker)
 {
     work four[4];
@@ -121,6 +123,7 @@ static void context_across_await(work *self)
     use_desk(self);
 }
 
+/* guarantees: crew.context */
 TEST(a_context_is_good_for_the_whole_step_although_others_run_on_top)
 {
     work one, other;
@@ -135,6 +138,7 @@ TEST(a_context_is_good_for_the_whole_step_although_others_run_on_top)
     finish();
 }
 
+/* guarantees: crew.context */
 TEST(a_crew_whose_first_contexts_cannot_be_made_is_not_made_and_nothing_is_left)
 {
     cen_error error = {.status = CEN_OK};
@@ -156,6 +160,7 @@ TEST(a_crew_whose_first_contexts_cannot_be_made_is_not_made_and_nothing_is_left)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: crew.context */
 TEST(a_context_that_cannot_be_made_later_is_tried_again_when_a_worker_is_needed)
 {
     work two[2], more;
@@ -208,6 +213,7 @@ static void post_a_last_job(void *argument, void *data)
     executor->post(executor, &last_jobs[own->worker]);
 }
 
+/* guarantees: crew.context */
 TEST(a_job_that_is_posted_while_a_context_is_destroyed_runs_somewhere)
 {
     cen_context_type posting = {.create = create, .destroy = post_a_last_job, .argument = story};

@@ -8,6 +8,7 @@ static void note_asked(work *self)
     self->asked = cen_task_check_stop(&self->task);
 }
 
+/* guarantees: crew.deadline */
 TEST(a_task_that_has_not_begun_by_its_deadline_never_does_and_fails_with_timeout)
 {
     work one;
@@ -20,12 +21,13 @@ TEST(a_task_that_has_not_begun_by_its_deadline_never_does_and_fails_with_timeout
     submit(&one);
     expect_end(&one, CEN_TIMEOUT);
     expect_equal(ceni_clock_now(), now + SECOND);
-    expect_text(one.error.text, "late of crew \"slow\" had not begun when its deadline passed");
+    expect_text(one.error.text, "crew \"slow\": late did not start before its deadline");
     expect_equal(sound_look().finished, 1);
     finish();
     expect_equal(one.steps, 0);
 }
 
+/* guarantees: crew.deadline */
 TEST(a_task_that_runs_when_its_deadline_passes_is_asked_to_end)
 {
     work two[2];
@@ -58,10 +60,11 @@ static cen_next wait_an_hour(cen_task *task)
     work *self = (work *)task;
     nap(self->ns);
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(3600)), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(3600), NULL), CEN_OK);
     return cen_task_wait(task, &self->timer.future, woken);
 }
 
+/* guarantees: crew.deadline */
 TEST(a_task_that_waits_when_its_deadline_passes_goes_on_early)
 {
     work one;
@@ -77,6 +80,7 @@ TEST(a_task_that_waits_when_its_deadline_passes_goes_on_early)
     finish();
 }
 
+/* guarantees: crew.deadline */
 TEST(a_deadline_that_passes_in_the_step_before_a_wait_cuts_the_wait_short)
 {
     work one;
@@ -92,6 +96,7 @@ TEST(a_deadline_that_passes_in_the_step_before_a_wait_cuts_the_wait_short)
     finish();
 }
 
+/* guarantees: crew.deadline */
 TEST(a_deadline_of_never_and_one_of_now_are_kept)
 {
     work never, now;
@@ -109,6 +114,7 @@ TEST(a_deadline_of_never_and_one_of_now_are_kept)
     finish();
 }
 
+/* guarantees: crew.deadline */
 TEST(a_task_that_is_over_or_taken_back_before_its_deadline_has_left_no_timer)
 {
     work two[2];
@@ -131,6 +137,7 @@ TEST(a_task_that_is_over_or_taken_back_before_its_deadline_has_left_no_timer)
 }
 
 /* What is refused is the caller's, and its alarm is gone. */
+/* guarantees: crew.deadline */
 TEST(a_task_with_a_deadline_that_is_refused_can_be_submitted_elsewhere)
 {
     work two[2];
@@ -147,6 +154,7 @@ TEST(a_task_with_a_deadline_that_is_refused_can_be_submitted_elsewhere)
     finish();
 }
 
+/* guarantees: crew.deadline */
 TEST(many_deadlines_that_pass_at_one_moment_are_all_told)
 {
     work twelve[12];
@@ -171,6 +179,7 @@ static void note_over(cen_future *unused)
 }
 
 /* The timer was started last, and is for the same moment. */
+/* guarantees: life.L7-load */
 TEST(many_deadlines_that_pass_at_one_moment_delay_no_timer)
 {
     enum { MANY = 300 };
@@ -186,7 +195,7 @@ TEST(many_deadlines_that_pass_at_one_moment_delay_no_timer)
     }
     cen_timer_init(&timer);
     cen_future_then(&timer.future, note_over, cen_inline());
-    expect_equal(cen_timer_start(&timer, NULL, deadline), CEN_OK);
+    expect_equal(cen_timer_start(&timer, NULL, deadline, NULL), CEN_OK);
     finish();
     expect(over_before <= 2);
     for (int i = 0; i < MANY; i++) expect_equal(many[i].task.future.status, CEN_TIMEOUT);

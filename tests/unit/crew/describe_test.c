@@ -152,7 +152,7 @@ TEST(it_can_be_told_to_resize_and_says_what_it_cannot_be)
     expect_equal(look().workers, 5);
     expect_equal(metric_of("crew", "band", "workers"), 5);
     expect_equal(component_tell("crew", "band", "resize", 9, &error), CEN_INVALID);
-    expect_text(error.text, "crew \"band\" can have 1 to 8 workers, not 9");
+    expect_text(error.text, "crew \"band\": workers must be 1 to 8 (got 9)");
     expect_equal(component_tell("crew", "band", "resize", -3, &error), CEN_INVALID);
     expect_equal(component_tell("crew", "band", "resize", (INT64_C(1) << 32) + 1, &error), CEN_INVALID);
     expect_equal(component_tell("crew", "band", "pause", 0, &error), CEN_ABSENT);
@@ -193,9 +193,10 @@ TEST(slow_steps_resizes_and_the_stop_are_in_the_events)
     make_crew(.workers = 1, .name = "galley", .slow_ns = SECOND);
     submit(&one);
     expect_end(&one, CEN_OK);
-    expect_event("crew", "step_slow", CEN_LEVEL_WARNING, "a step of knead has been running on thread \"galley:0\"");
+    expect_event("crew", "step_slow", CEN_LEVEL_WARNING,
+                 "crew \"galley\": a step of knead has been running on thread \"galley:0\"");
     expect_equal(cen_crew_resize(crew, 3, NULL), CEN_OK);
-    expect_event("crew", "resized", CEN_LEVEL_NOTICE, "crew \"galley\" has 3 workers from now on, after 1");
+    expect_event("crew", "resized", CEN_LEVEL_NOTICE, "crew \"galley\": resized to 3 workers (was 1)");
     finish();
-    expect_event("crew", "stopped", CEN_LEVEL_NOTICE, "crew \"galley\" is being stopped, and runs what it has");
+    expect_event("crew", "stopped", CEN_LEVEL_NOTICE, "crew \"galley\": stopping; submitted tasks run to their end");
 }

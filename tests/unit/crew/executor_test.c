@@ -20,6 +20,7 @@ static void post(cen_job *job, void (*run)(cen_job *))
     executor->post(executor, job);
 }
 
+/* guarantees: crew.jobs */
 TEST(jobs_run_on_workers_and_are_no_tasks)
 {
     make_crew(.workers = 2);
@@ -38,6 +39,7 @@ static void post_another(cen_job *job)
     if (job + 1 < jobs + 16) post(job + 1, post_another);
 }
 
+/* guarantees: crew.jobs */
 TEST(a_job_posts_the_next)
 {
     make_crew(.workers = 1);
@@ -47,6 +49,7 @@ TEST(a_job_posts_the_next)
     finish();
 }
 
+/* guarantees: crew.jobs */
 TEST(a_job_that_is_posted_after_the_end_runs_on_the_process_own_runtime)
 {
     make_crew(.workers = 1);
@@ -67,11 +70,12 @@ static void await_with_a_job(work *self)
 {
     post(&jobs[0], job_on_top);
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(1)), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(1), NULL), CEN_OK);
     expect_equal(cen_await(&self->timer.future, CEN_NEVER), CEN_OK);
     expect(cen_task_current() == &self->task);
 }
 
+/* guarantees: crew.jobs */
 TEST(a_job_that_runs_on_top_of_a_task_that_awaits_is_not_that_task)
 {
     work one;
@@ -91,6 +95,7 @@ static void done_on_the_crew(cen_future *future)
     ceni_add_seq_cst(&runs, 1);
 }
 
+/* guarantees: crew.jobs */
 TEST(futures_of_its_own_tasks_tell_on_the_crew)
 {
     work ten[10];

@@ -82,6 +82,7 @@ static void expect_refused(void)
     expect_equal(cen_crew_free(crew), CEN_OK);
 }
 
+/* guarantees: crew.L14 */
 TEST(in_a_child_a_crew_that_refuses_answers_forked_and_its_memory_can_be_given_back)
 {
     prepare(CEN_FORK_REFUSE);
@@ -103,6 +104,7 @@ static void expect_renewed(void)
     finish();
 }
 
+/* guarantees: crew.L14 */
 TEST(in_a_child_a_crew_that_renews_has_workers_of_its_own_and_no_task)
 {
     prepare(CEN_FORK_RENEW);
@@ -115,6 +117,7 @@ static void free_at_once(void)
     expect_equal(cen_crew_free(crew), CEN_OK);
 }
 
+/* guarantees: crew.L14 */
 TEST(a_child_may_give_the_memory_back_without_having_used_it)
 {
     prepare(CEN_FORK_RENEW);
@@ -132,6 +135,7 @@ static void child_with_child(void)
     finish();
 }
 
+/* guarantees: crew.L14 */
 TEST(a_child_s_child_has_another_crew_again)
 {
     prepare(CEN_FORK_RENEW);
@@ -149,6 +153,7 @@ static void have_its_own(void)
     finish();
 }
 
+/* guarantees: crew.L14 */
 TEST(a_child_can_have_a_crew_of_its_own)
 {
     prepare(CEN_FORK_REFUSE);
@@ -196,16 +201,19 @@ static void fork_in_a_step(char letter, cen_fork_policy policy)
     finish();
 }
 
+/* guarantees: crew.L14 */
 TEST(a_step_that_forks_goes_on_in_the_parent_and_ends_the_child_when_it_returns)
 {
     fork_in_a_step('e', CEN_FORK_REFUSE);
 }
 
+/* guarantees: crew.L14 */
 TEST(the_child_of_a_step_may_exit)
 {
     fork_in_a_step('q', CEN_FORK_REFUSE);
 }
 
+/* guarantees: crew.L14 */
 TEST(the_child_of_a_step_may_use_the_crew_that_is_made_anew)
 {
     fork_in_a_step('r', CEN_FORK_RENEW);

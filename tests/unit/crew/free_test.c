@@ -2,6 +2,7 @@
 /* When the memory of a crew can be given back. */
 #include "unit/crew/crews.h"
 
+/* guarantees: crew.free */
 TEST(a_crew_that_was_not_stopped_is_busy_and_works_on)
 {
     work one;
@@ -14,6 +15,7 @@ TEST(a_crew_that_was_not_stopped_is_busy_and_works_on)
     finish();
 }
 
+/* guarantees: crew.free */
 TEST(a_crew_of_which_something_is_left_is_busy)
 {
     make_crew(.workers = 1);
@@ -29,6 +31,7 @@ static void free_inside(work *self)
     self->got = cen_crew_free(crew);
 }
 
+/* guarantees: crew.free */
 TEST(a_task_cannot_free_its_own_crew)
 {
     work one;
@@ -49,6 +52,7 @@ static void free_other(work *self)
     self->got = cen_crew_free(other_crew);
 }
 
+/* guarantees: crew.free */
 TEST(a_task_may_stop_and_free_another_crew)
 {
     work one;

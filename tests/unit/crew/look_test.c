@@ -11,10 +11,11 @@ static cen_next wait_a_second(cen_task *task)
 {
     work *self = (work *)task;
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(1)), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(1), NULL), CEN_OK);
     return cen_task_wait(task, &self->timer.future, woken);
 }
 
+/* guarantees: crew.numbers */
 TEST(a_task_is_counted_where_it_is)
 {
     work waiting[3], queued[5], running[2];
@@ -59,6 +60,7 @@ static void await_one(work *self)
     expect_equal(cen_await(&self->other->task.future, CEN_NEVER), CEN_OK);
 }
 
+/* guarantees: crew.numbers */
 TEST(one_that_awaits_counts_as_running_below_what_runs_on_top_and_an_await_is_no_step)
 {
     work outer, inner;
@@ -86,6 +88,7 @@ static void fill_own_queue(work *self)
     nap(SECOND);
 }
 
+/* guarantees: crew.numbers */
 TEST(what_is_stolen_is_counted)
 {
     work one, four[4];
@@ -101,6 +104,7 @@ TEST(what_is_stolen_is_counted)
     finish();
 }
 
+/* guarantees: crew.numbers */
 TEST(there_is_nothing_to_look_at_in_nothing)
 {
     cen_crew_stats s = CEN_SIZED(cen_crew_stats);

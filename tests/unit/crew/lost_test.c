@@ -26,6 +26,7 @@ static void await_lost(uint64_t count)
     expect_equal(look().lost, count);
 }
 
+/* guarantees: crew.lost-thread, task-bugs.lost-thread */
 TEST(a_step_that_ends_its_thread_ends_its_task_with_misuse_and_another_worker_runs_the_rest)
 {
     work one, rest[3];
@@ -37,13 +38,14 @@ TEST(a_step_that_ends_its_thread_ends_its_task_with_misuse_and_another_worker_ru
     cen_task *all[] = {&one.task, &rest[0].task, &rest[1].task, &rest[2].task};
     expect_equal(cen_crew_submit_all(crew, all, 4, NULL), CEN_OK);
     expect_end_soon(&one, CEN_MISUSE);
-    expect_text(one.error.text, "leaver of crew \"small\" ended the thread that ran it");
+    expect_text(one.error.text, "crew \"small\": leaver ended its worker thread");
     for (int i = 0; i < 3; i++) expect_end_soon(&rest[i], CEN_OK);
     await_lost(1);
     finish();
-    expect_event("crew", "worker_lost", CEN_LEVEL_WARNING, "a task has ended thread \"small:0\" of crew \"small\"");
+    expect_event("crew", "worker_lost", CEN_LEVEL_WARNING, "crew \"small\": a task ended worker thread \"small:0\"");
 }
 
+/* guarantees: crew.lost-thread, task-bugs.lost-thread */
 TEST(a_crew_of_several_lives_on_after_many_losses)
 {
     enum { MANY = 50 };
@@ -68,6 +70,7 @@ static void submit_and_await(work *self)
     unexpected(self, "it came back from an await whose thread has ended");
 }
 
+/* guarantees: crew.lost-thread, task-bugs.lost-thread */
 TEST(one_that_awaits_its_own_child_ends_with_the_thread_that_the_child_ends)
 {
     work parent, child, other;
@@ -104,6 +107,7 @@ static void promise_awaited(void)
 }
 
 /* Whoever keeps the promise finds that nobody waits any more. */
+/* guarantees: crew.lost-thread, task-bugs.lost-thread */
 TEST(one_that_helps_another_which_ends_the_thread_ends_too_and_lets_go_of_what_it_awaited)
 {
     work parent, helped;
@@ -142,6 +146,7 @@ static void await_under_a_job(work *self)
     await_promise(self);
 }
 
+/* guarantees: crew.lost-thread, task-bugs.lost-thread */
 TEST(one_that_helps_a_job_which_ends_the_thread_ends_too)
 {
     work parent, other;
@@ -159,6 +164,7 @@ TEST(one_that_helps_a_job_which_ends_the_thread_ends_too)
     finish();
 }
 
+/* guarantees: crew.lost-thread, task-bugs.lost-thread */
 TEST(a_job_that_ends_its_thread_loses_no_worker)
 {
     work other;
@@ -180,6 +186,7 @@ static void stop_and_help(work *self)
     unexpected(self, "it came back from a stop whose thread has ended");
 }
 
+/* guarantees: crew.lost-thread, task-bugs.lost-thread */
 TEST(one_that_stops_the_crew_and_helps_one_which_ends_the_thread_ends_too)
 {
     work parent, helped;
@@ -221,6 +228,7 @@ static void cancel_it(void)
     ceni_store_seq_cst(&is_there, 0); /* for the next test */
 }
 
+/* guarantees: crew.lost-thread, task-bugs.lost-thread */
 TEST(a_thread_that_is_cancelled_in_a_step_that_allows_it_is_replaced)
 {
     work one, other;
@@ -238,6 +246,7 @@ TEST(a_thread_that_is_cancelled_in_a_step_that_allows_it_is_replaced)
     finish();
 }
 
+/* guarantees: crew.lost-thread, task-bugs.lost-thread */
 TEST(a_thread_that_is_cancelled_in_a_step_that_does_not_allow_it_goes_on)
 {
     work one;
@@ -262,6 +271,7 @@ static void take_and_exit(work *self)
     pthread_exit(NULL);
 }
 
+/* guarantees: crew.lost-thread, task-bugs.lost-thread */
 TEST(what_a_lost_task_held_goes_the_way_of_the_pool_s_policy_and_its_section_is_closed)
 {
     work one;
@@ -298,6 +308,7 @@ static void destroy(void *argument, void *data)
     ceni_add_seq_cst(&destroyed, 1);
 }
 
+/* guarantees: crew.lost-thread, task-bugs.lost-thread */
 TEST(the_context_of_a_lost_worker_is_destroyed_and_its_successor_has_another)
 {
     work one, other;

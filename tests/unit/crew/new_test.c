@@ -26,6 +26,7 @@ static void slow(void *argument, const char *text, const char *task, const char 
     (void)argument, (void)text, (void)task, (void)thread, (void)ns;
 }
 
+/* guarantees: crew.options */
 TEST(what_cannot_be_is_refused_and_the_text_names_the_field)
 {
     uint32_t cpu = 0;
@@ -45,9 +46,10 @@ TEST(what_cannot_be_is_refused_and_the_text_names_the_field)
     refused("options.tick_ns", .tick_ns = -1, .context = {.on_tick = tick});
     refused("options.tick_ns", .tick_ns = CEN_MS(1));
     refused("options.slow_ns", .slow_ns = -1);
-    refused("options.idle_timeout_ns is 30 ns", .idle_timeout_ns = 30);
-    refused("options.tick_ns is 99999 ns", .tick_ns = 99999, .context = {.on_tick = tick});
-    refused("options.slow_ns is 5 ns", .slow_ns = 5);
+    refused("options.idle_timeout_ns must be at least 100,000 ns (got 30 ns)", .idle_timeout_ns = 30);
+    refused("options.tick_ns must be at least 100,000 ns (got 99999 ns)", .tick_ns = 99999,
+            .context = {.on_tick = tick});
+    refused("options.slow_ns must be at least 100,000 ns (got 5 ns)", .slow_ns = 5);
     refused("options.slow", .slow = slow);
     refused("options.cpus", .cpus = &cpu);
     refused("options.cpus", .cpu_count = 1);
@@ -55,6 +57,7 @@ TEST(what_cannot_be_is_refused_and_the_text_names_the_field)
     refused("options.allocator", .allocator = &none);
 }
 
+/* guarantees: crew.options */
 TEST(a_manual_runtime_keeps_no_time_for_a_crew)
 {
     cen_runtime *runtime;
@@ -68,6 +71,7 @@ TEST(a_manual_runtime_keeps_no_time_for_a_crew)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: crew.options */
 TEST(a_crew_uses_an_explicit_runtime_and_lets_go_of_it)
 {
     cen_runtime *runtime;
@@ -87,6 +91,7 @@ TEST(a_crew_uses_an_explicit_runtime_and_lets_go_of_it)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: crew.options */
 TEST(by_default_there_are_as_many_workers_as_processors_and_all_are_started)
 {
     ceni_world_set_cpus(3);
@@ -97,6 +102,7 @@ TEST(by_default_there_are_as_many_workers_as_processors_and_all_are_started)
     finish();
 }
 
+/* guarantees: crew.options */
 TEST(min_are_started_and_the_others_come_with_the_work)
 {
     work four[4];
@@ -121,6 +127,7 @@ TEST(min_are_started_and_the_others_come_with_the_work)
     finish();
 }
 
+/* guarantees: crew.options */
 TEST(all_memory_is_the_allocator_s_and_comes_back_to_it)
 {
     ledger book = {.bytes = 0};

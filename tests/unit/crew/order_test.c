@@ -4,6 +4,7 @@
 
 /* ---- From outside ---------------------------------------------------------------------------- */
 
+/* guarantees: crew.order */
 TEST(one_worker_begins_what_a_thread_submits_in_its_order)
 {
     begin_with(1, MANY);
@@ -12,6 +13,7 @@ TEST(one_worker_begins_what_a_thread_submits_in_its_order)
     end_with(1, MANY);
 }
 
+/* guarantees: crew.order */
 TEST(one_worker_begins_what_a_thread_has_submitted_while_it_was_busy_in_its_order)
 {
     begin_with(1, MANY);
@@ -21,6 +23,7 @@ TEST(one_worker_begins_what_a_thread_has_submitted_while_it_was_busy_in_its_orde
     end_with(1, MANY);
 }
 
+/* guarantees: crew.order */
 TEST(single_tasks_and_bursts_of_one_thread_begin_in_their_order)
 {
     cen_task *all[AT_ONCE];
@@ -34,11 +37,13 @@ TEST(single_tasks_and_bursts_of_one_thread_begin_in_their_order)
     end_with(1, BURSTS * (AT_ONCE + 1));
 }
 
+/* guarantees: crew.order */
 TEST(what_each_of_several_threads_submits_begins_in_its_order)
 {
     run_submitters();
 }
 
+/* guarantees: crew.order */
 TEST(a_crew_that_was_resized_to_one_worker_keeps_the_order)
 {
     begin_with(1, MANY);
@@ -52,21 +57,25 @@ TEST(a_crew_that_was_resized_to_one_worker_keeps_the_order)
 
 /* ---- From within a task ------------------------------------------------------------------------ */
 
+/* guarantees: crew.order */
 TEST(what_a_task_submits_one_by_one_begins_in_its_order)
 {
     run_parent(submit_burst, false);
 }
 
+/* guarantees: crew.order */
 TEST(what_a_task_submits_at_once_begins_in_its_order)
 {
     run_parent(submit_burst, true);
 }
 
+/* guarantees: crew.order */
 TEST(what_a_task_submits_while_it_awaits_begins_in_its_order)
 {
     run_parent(submit_and_await, false);
 }
 
+/* guarantees: crew.order */
 TEST(tasks_from_outside_and_from_a_task_each_begin_in_their_order)
 {
     parent one = {.submitter = 1, .end = BURST * BURSTS};
@@ -94,6 +103,7 @@ static void await_it(work *self)
     self->got = cen_await(&promised, CEN_NEVER);
 }
 
+/* guarantees: crew.order */
 TEST(a_step_that_awaits_begins_the_others_in_their_order)
 {
     work waiter;

@@ -14,11 +14,12 @@ static cen_next wait_for_timer(cen_task *task)
 {
     work *self = (work *)task;
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_ns(self->ns)), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_ns(self->ns), NULL), CEN_OK);
     return cen_task_wait(task, &self->timer.future, woken);
 }
 
 /* Tasks that waited for a snapshot were counted as running, until the limit of those was reached and nothing ran. */
+/* guarantees: task-bugs.suspended */
 TEST(tasks_that_wait_are_not_counted_as_running_and_keep_nobody_from_running)
 {
     static work many[500];
@@ -52,6 +53,7 @@ static cen_next misuse(cen_task *task)
     return cen_task_wait(task, NULL, woken);
 }
 
+/* guarantees: task-bugs.count */
 TEST(on_every_way_out_the_counts_come_down)
 {
     work ok, failed, misused, cancelled, late, waited;
@@ -88,6 +90,7 @@ static cen_next go_on(cen_task *task)
     return cen_task_done(task, self);
 }
 
+/* guarantees: task-bugs.starvation */
 TEST(long_tasks_that_go_on_yielding_do_not_starve_short_ones_from_outside)
 {
     work big[3], small[5];
@@ -117,6 +120,7 @@ static void submit_next(work *self)
     }
 }
 
+/* guarantees: task-bugs.starvation */
 TEST(a_chain_of_tasks_each_of_which_submits_the_next_does_not_starve_one_from_outside)
 {
     work first, outside;
@@ -141,6 +145,7 @@ static void count_resume(void *argument, void *data)
     resumes++;
 }
 
+/* guarantees: crew.burst, task-bugs.waking */
 TEST(few_tasks_and_many_workers_wake_few)
 {
     work one;
@@ -158,6 +163,7 @@ TEST(few_tasks_and_many_workers_wake_few)
     finish();
 }
 
+/* guarantees: crew.burst, task-bugs.waking */
 TEST(a_burst_wakes_no_more_than_have_work)
 {
     work four[4];
@@ -181,6 +187,7 @@ static void note_worker(work *self)
     (void)self;
 }
 
+/* guarantees: task-bugs.scale-down */
 TEST(workers_that_were_scaled_down_do_no_work)
 {
     work thirty[30];
@@ -198,6 +205,7 @@ TEST(workers_that_were_scaled_down_do_no_work)
 }
 
 /* Tasks that were queued before the start ran on all threads, whatever had been set. */
+/* guarantees: task-bugs.too-many */
 TEST(what_is_queued_first_runs_on_as_many_workers_as_are_set_and_no_more)
 {
     work ten[10];
@@ -219,6 +227,7 @@ TEST(what_is_queued_first_runs_on_as_many_workers_as_are_set_and_no_more)
 }
 
 /* A scale-down waited for a long task. */
+/* guarantees: task-bugs.scale-down */
 TEST(a_resize_does_not_wait_for_a_long_task)
 {
     make_crew(.workers = 2);
@@ -237,6 +246,7 @@ static void block(work *self)
     cen_blocking_end();
 }
 
+/* guarantees: task-bugs.blocking */
 TEST(tasks_that_block_are_not_capped_at_the_number_of_processors)
 {
     static work many[24];
@@ -256,6 +266,7 @@ TEST(tasks_that_block_are_not_capped_at_the_number_of_processors)
 }
 
 /* What was told of a pool's load was of a window of minutes: here each number is of now. */
+/* guarantees: task-bugs.wait-times */
 TEST(what_a_look_says_is_of_this_moment)
 {
     work five[5];

@@ -77,8 +77,8 @@ TEST(a_call_that_fails_says_why)
 TEST(a_resize_that_fails_says_the_number_and_the_limit)
 {
     make_crew(.name = "mill", .workers = 1, .max = 3);
-    expect_why(cen_crew_resize(crew, 0, &error), CEN_INVALID, "crew \"mill\": a crew of 0 workers");
-    expect_why(cen_crew_resize(crew, 4, &error), CEN_INVALID, "4 workers are more than options.max (3)");
+    expect_why(cen_crew_resize(crew, 0, &error), CEN_INVALID, "crew \"mill\": workers must be at least 1 (got 0)");
+    expect_why(cen_crew_resize(crew, 4, &error), CEN_INVALID, "4 workers exceed options.max (3)");
     expect_equal(cen_crew_resize(crew, 2, &error), CEN_OK);
     expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_why(cen_crew_resize(crew, 1, &error), CEN_CLOSED, "has been stopped");

@@ -11,6 +11,7 @@ static void init_slow(work *first, unsigned count, int64_t ns)
     }
 }
 
+/* guarantees: crew.resize */
 TEST(more_workers_are_there_at_once_for_what_waits)
 {
     work four[4];
@@ -27,6 +28,7 @@ TEST(more_workers_are_there_at_once_for_what_waits)
     finish();
 }
 
+/* guarantees: crew.resize, task-bugs.scale-down */
 TEST(a_worker_that_is_too_many_finishes_its_step_leaves_the_rest_to_the_others_and_ends)
 {
     work twelve[12];
@@ -49,6 +51,7 @@ TEST(a_worker_that_is_too_many_finishes_its_step_leaves_the_rest_to_the_others_a
     finish();
 }
 
+/* guarantees: crew.resize, task-bugs.scale-down */
 TEST(those_who_sleep_and_are_too_many_end_at_once)
 {
     make_crew(.workers = 4);
@@ -75,6 +78,7 @@ static void destroy_slowly(void *argument, void *data)
     nap(SECOND);
 }
 
+/* guarantees: crew.resize, task-bugs.scale-down */
 TEST(not_more_end_than_are_too_many_although_each_takes_its_time)
 {
     make_crew(.workers = 4, .context = {.create = make_nothing, .destroy = destroy_slowly});
@@ -86,6 +90,7 @@ TEST(not_more_end_than_are_too_many_although_each_takes_its_time)
     finish();
 }
 
+/* guarantees: crew.resize */
 TEST(fewer_and_more_again_is_as_before)
 {
     work four[4];
@@ -103,6 +108,7 @@ TEST(fewer_and_more_again_is_as_before)
     finish();
 }
 
+/* guarantees: crew.resize, task-bugs.scale-down */
 TEST(a_size_that_cannot_be_is_refused_and_changes_nothing)
 {
     make_crew(.workers = 2, .max = 3);
@@ -122,6 +128,7 @@ static void grow(work *self)
     expect_equal(cen_crew_resize(crew, 3, NULL), CEN_OK);
 }
 
+/* guarantees: crew.resize */
 TEST(a_task_may_resize_its_own_crew)
 {
     work one, three[3];
@@ -147,6 +154,7 @@ static void submit_own(work *self)
     nap(self->ns);
 }
 
+/* guarantees: crew.cancel */
 TEST(what_a_departing_worker_has_left_can_be_taken_back)
 {
     work one, two[2];

@@ -26,6 +26,7 @@ static void free_it(void)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: crew.stop-report */
 TEST(to_drain_what_is_there_is_run_to_its_end)
 {
     work ten[10], before;
@@ -42,6 +43,7 @@ TEST(to_drain_what_is_there_is_run_to_its_end)
     free_it();
 }
 
+/* guarantees: crew.stop-report */
 TEST(to_drop_what_has_not_begun_fails_with_closed_and_what_has_is_asked_to_end)
 {
     work twelve[12];
@@ -52,7 +54,7 @@ TEST(to_drop_what_has_not_begun_fails_with_closed_and_what_has_is_asked_to_end)
     expect_equal(stop(CEN_STOP_DROP, CEN_NEVER), CEN_OK);
     expect_report(1, 12, 0, 0, 0);
     for (int i = 0; i < 12; i++) expect_end(&twelve[i], CEN_CLOSED);
-    expect_text(twelve[3].error.text, "a task of crew \"shut\" had not begun when the crew was stopped");
+    expect_text(twelve[3].error.text, "crew \"shut\": a task did not start before the crew was stopped");
     expect_story("");
     free_it();
 }
@@ -63,6 +65,7 @@ static void note_asked(work *self)
     self->asked = cen_task_check_stop(&self->task);
 }
 
+/* guarantees: crew.stop-report */
 TEST(what_runs_when_the_crew_drops_is_told_closed_and_when_it_drains_nothing)
 {
     for (int round = 0; round < 2; round++) {
@@ -81,6 +84,7 @@ TEST(what_runs_when_the_crew_drops_is_told_closed_and_when_it_drains_nothing)
     }
 }
 
+/* guarantees: crew.stop-report */
 TEST(submits_are_refused_after_a_stop)
 {
     work three[3];
@@ -107,6 +111,7 @@ static void have_offspring(work *self)
     for (int i = 0; i < 5; i++) answers[i] = cen_crew_submit(crew, &offspring[i].task, NULL);
 }
 
+/* guarantees: crew.stop-report */
 TEST(what_tasks_submit_while_the_crew_drains_is_run_too)
 {
     work one;
@@ -123,6 +128,7 @@ TEST(what_tasks_submit_while_the_crew_drains_is_run_too)
     free_it();
 }
 
+/* guarantees: crew.stop-report */
 TEST(what_tasks_submit_while_the_crew_drops_is_refused)
 {
     work one;
@@ -151,10 +157,11 @@ static cen_next wait_for_timer(cen_task *task)
 {
     work *self = (work *)task;
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_ns(self->ns)), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_ns(self->ns), NULL), CEN_OK);
     return cen_task_wait(task, &self->timer.future, woken);
 }
 
+/* guarantees: crew.stop-report */
 TEST(when_the_deadline_has_passed_the_rest_is_dropped_and_the_report_says_what_is_left)
 {
     work running, waiting, queued[6];
@@ -182,6 +189,7 @@ TEST(when_the_deadline_has_passed_the_rest_is_dropped_and_the_report_says_what_i
     free_it();
 }
 
+/* guarantees: crew.stop-report */
 TEST(a_zero_deadline_is_thirty_seconds)
 {
     make_crew(.workers = 1);
@@ -194,6 +202,7 @@ TEST(a_zero_deadline_is_thirty_seconds)
     free_it();
 }
 
+/* guarantees: crew.stop-report */
 TEST(a_stop_may_be_called_again_and_again_and_by_several_at_once)
 {
     make_crew(.workers = 2);
@@ -213,6 +222,7 @@ static void stop_too(void *argument)
     expect_equal(cen_crew_stop(crew, CEN_STOP_DRAIN, CEN_NEVER, NULL, NULL), CEN_OK);
 }
 
+/* guarantees: crew.stop-report */
 TEST(two_threads_stop_one_crew)
 {
     work ten[10];
@@ -234,6 +244,7 @@ static void drop_too(void *argument)
     expect_equal(cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL, NULL), CEN_OK);
 }
 
+/* guarantees: crew.stop-report */
 TEST(one_who_drains_is_helped_by_one_who_drops)
 {
     work ten[10];
@@ -264,6 +275,7 @@ static void free_when_it_can_be(void)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: crew.stop-report */
 TEST(a_task_may_drain_its_own_crew_and_runs_the_others_itself)
 {
     work one, six[6];
@@ -280,6 +292,7 @@ TEST(a_task_may_drain_its_own_crew_and_runs_the_others_itself)
     free_when_it_can_be();
 }
 
+/* guarantees: crew.stop-report */
 TEST(a_task_may_drop_its_own_crew)
 {
     work one, six[6];
@@ -295,6 +308,7 @@ TEST(a_task_may_drop_its_own_crew)
     free_when_it_can_be();
 }
 
+/* guarantees: crew.stop-report */
 TEST(a_task_that_drains_its_crew_waits_for_one_that_waits_itself)
 {
     work one, waiting;
@@ -313,6 +327,7 @@ TEST(a_task_that_drains_its_crew_waits_for_one_that_waits_itself)
     free_when_it_can_be();
 }
 
+/* guarantees: crew.stop-report */
 TEST(a_task_that_drains_its_crew_gives_up_at_its_deadline)
 {
     work one, long_one;
@@ -333,6 +348,7 @@ TEST(a_task_that_drains_its_crew_gives_up_at_its_deadline)
     free_when_it_can_be();
 }
 
+/* guarantees: crew.stop-report */
 TEST(two_tasks_may_stop_their_crew_at_once)
 {
     work two[2], six[6];
@@ -366,6 +382,7 @@ static void count_job(cen_job *job)
     jobs_run++;
 }
 
+/* guarantees: crew.stop-report */
 TEST(jobs_are_run_whether_the_crew_drains_or_drops)
 {
     for (int round = 0; round < 2; round++) {
@@ -393,6 +410,7 @@ static void submit_late(cen_job *job)
     answer = cen_crew_submit(crew, &late.task, NULL);
 }
 
+/* guarantees: crew.stop-report */
 TEST(a_job_cannot_submit_to_a_crew_that_drains)
 {
     cen_job job = {.run = submit_late};
@@ -413,6 +431,7 @@ static void stop_in_a_job(cen_job *job)
     jobs_run++;
 }
 
+/* guarantees: crew.stop-report */
 TEST(a_job_may_stop_its_crew_and_does_not_wait_for_its_own_worker)
 {
     cen_job job = {.run = stop_in_a_job};

@@ -60,6 +60,7 @@ static void free_it(void)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(a_stop_drops_a_suspended_task_with_closed_and_runs_no_further_step)
 {
     work one;
@@ -78,7 +79,7 @@ TEST(a_stop_drops_a_suspended_task_with_closed_and_runs_no_further_step)
     expect_equal(report.finished, 0);
     expect_equal(told, 1);
     expect_equal(told_status, CEN_CLOSED);
-    expect_text(one.error.text, "a task of crew \"shut\" was suspended when the crew was stopped");
+    expect_text(one.error.text, "crew \"shut\": a task was suspended when the crew was stopped");
     expect_equal(one.steps, 0);
     expect(!cen_promise_is_wanted(&promise));
     expect(!cen_promise_complete(&promise, NULL)); /* touches no task */
@@ -86,6 +87,7 @@ TEST(a_stop_drops_a_suspended_task_with_closed_and_runs_no_further_step)
     free_it();
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(a_stop_drops_every_one_of_many_suspended_tasks_once)
 {
     enum { MANY = 40 };
@@ -110,6 +112,7 @@ TEST(a_stop_drops_every_one_of_many_suspended_tasks_once)
     free_it();
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(a_drain_whose_deadline_passes_drops_suspended_tasks)
 {
     work one;
@@ -124,6 +127,7 @@ TEST(a_drain_whose_deadline_passes_drops_suspended_tasks)
     free_it();
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(a_task_that_waits_for_a_dropped_task_of_its_crew_is_woken)
 {
     work parent, child;
@@ -141,6 +145,7 @@ TEST(a_task_that_waits_for_a_dropped_task_of_its_crew_is_woken)
     free_it();
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(a_thread_that_waits_for_a_dropped_task_is_woken)
 {
     work one;
@@ -155,6 +160,7 @@ TEST(a_thread_that_waits_for_a_dropped_task_is_woken)
 static cen_group group;
 static cen_future *members[1];
 
+/* guarantees: crew.stop-suspended */
 TEST(a_task_that_waits_for_a_group_goes_on_at_once_and_can_cancel_the_members)
 {
     work one;
@@ -178,6 +184,7 @@ static bool refuse(cen_future *future)
     return false;
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(a_task_whose_future_cannot_be_cancelled_goes_on_when_that_is_done)
 {
     work one;
@@ -203,6 +210,7 @@ static void run_through_the_stop(work *self)
     nap(self->ns);
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(a_task_that_begins_to_wait_after_the_stop_is_dropped)
 {
     work one;
@@ -233,6 +241,7 @@ static void keep_later(void *unused)
     expect(cen_promise_complete(&promise, NULL));
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(a_task_that_has_heard_of_the_stop_may_still_wait)
 {
     work one;
@@ -255,6 +264,7 @@ TEST(a_task_that_has_heard_of_the_stop_may_still_wait)
     free_it();
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(a_cancelled_task_that_has_heard_of_the_stop_is_cut_short_once)
 {
     work one;
@@ -276,6 +286,7 @@ TEST(a_cancelled_task_that_has_heard_of_the_stop_is_cut_short_once)
 
 /* ---- What a dropped task has ------------------------------------------------------------------ */
 
+/* guarantees: crew.stop-suspended */
 TEST(a_dropped_task_s_deadline_never_comes)
 {
     work one;
@@ -301,6 +312,7 @@ static void take_one(work *self)
     self->got = cen_pool_try_take(pool, &self->lease, NULL);
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(what_a_dropped_task_held_goes_back_to_its_pool)
 {
     work one;
@@ -339,6 +351,7 @@ static void note_over(void *argument, cen_task *task, cen_status status, bool be
     over_status = status;
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(an_observer_is_told_once_that_a_suspended_task_was_dropped)
 {
     work one;
@@ -362,6 +375,7 @@ static void cancel_the_other(cen_future *future)
     expect(!cen_task_cancel(&other->task));
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(a_done_may_cancel_another_suspended_task_that_the_stop_drops)
 {
     static cen_future futures[2];
@@ -388,6 +402,7 @@ static void drop_own_crew(work *self)
     self->got = cen_crew_stop(crew, CEN_STOP_DROP, cen_in_s(5), &report, NULL);
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(a_task_that_drops_its_own_crew_drops_the_suspended_ones)
 {
     work one, stopper;

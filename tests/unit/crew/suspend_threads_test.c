@@ -65,6 +65,7 @@ static void expect_one_end(const waiter *one)
     expect_equal(one->steps, status == CEN_OK);
 }
 
+/* guarantees: crew.stop-suspended */
 TEST(of_many_suspended_tasks_each_goes_on_if_its_future_is_kept_and_is_dropped_if_it_is_not)
 {
     for (int round = 0; round < ROUNDS; round++) {

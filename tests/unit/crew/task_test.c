@@ -4,6 +4,7 @@
 
 #include "unit/crew/crews.h"
 
+/* guarantees: crew.rough-order */
 TEST(what_is_submitted_from_outside_is_run_in_its_order)
 {
     work ten[10];
@@ -25,6 +26,7 @@ static void submit_children(work *self)
     self->worker = cen_worker_current();
 }
 
+/* guarantees: crew.no-allocation */
 TEST(what_a_task_submits_is_run_after_it_although_its_worker_s_own_queue_is_full)
 {
     work parent;
@@ -40,6 +42,7 @@ TEST(what_a_task_submits_is_run_after_it_although_its_worker_s_own_queue_is_full
     finish();
 }
 
+/* guarantees: crew.all-or-none */
 TEST(of_many_at_once_all_are_run)
 {
     work twenty[20];
@@ -52,6 +55,7 @@ TEST(of_many_at_once_all_are_run)
     finish();
 }
 
+/* guarantees: crew.no-allocation */
 TEST(submitting_allocates_nothing)
 {
     work twenty[20];
@@ -72,6 +76,7 @@ static void expect_none_submitted(cen_task *const tasks[], size_t count, cen_sta
     expect_equal(look().submitted, 0);
 }
 
+/* guarantees: crew.all-or-none */
 TEST(of_many_at_once_of_which_one_cannot_be_none_is_submitted)
 {
     work two[2], empty;
@@ -90,6 +95,7 @@ TEST(of_many_at_once_of_which_one_cannot_be_none_is_submitted)
     finish();
 }
 
+/* guarantees: crew.once */
 TEST(a_task_is_not_submitted_twice_nor_again_before_it_was_made_ready)
 {
     work one;
@@ -130,6 +136,7 @@ static cen_next first_step(cen_task *task)
     return cen_task_yield(task, second_step);
 }
 
+/* guarantees: crew.yield, task-bugs.starvation */
 TEST(one_that_yields_lets_what_waits_go_first)
 {
     work stepper, one;
@@ -152,6 +159,7 @@ static cen_next yield_on(cen_task *task)
     return cen_task_done(task, self);
 }
 
+/* guarantees: crew.yield, task-bugs.starvation */
 TEST(what_comes_from_outside_is_run_while_others_go_on_yielding)
 {
     work two[2], one;
@@ -176,6 +184,7 @@ static cen_next fail_with(cen_task *task)
     return cen_task_fail(task, self->mark == 'n' ? NULL : &error);
 }
 
+/* guarantees: crew.end */
 TEST(a_task_ends_with_its_value_or_with_its_error)
 {
     work ok, failed, silent, wrong;
@@ -205,6 +214,7 @@ static cen_next answer_nonsense(cen_task *task)
     return ((work *)task)->mark == 'y' ? cen_task_yield(task, NULL) : (cen_next)77;
 }
 
+/* guarantees: crew.misuse */
 TEST(a_step_that_does_not_say_how_to_go_on_ends_its_task_with_misuse)
 {
     work nonsense, lost;
@@ -215,7 +225,8 @@ TEST(a_step_that_does_not_say_how_to_go_on_ends_its_task_with_misuse)
     submit(&nonsense);
     submit(&lost);
     expect_end(&nonsense, CEN_MISUSE);
-    expect_text(nonsense.error.text, "guess of crew \"strict\" had a step that did not say how to go on");
+    expect_text(nonsense.error.text,
+                "crew \"strict\": guess returned an invalid cen_next, or waited without a next step");
     expect_end(&lost, CEN_MISUSE);
     finish();
 }
@@ -232,6 +243,7 @@ static void free_work(cen_future *future)
     freed++;
 }
 
+/* guarantees: crew.end */
 TEST(a_done_may_free_the_task_inline_and_on_the_crew_itself)
 {
     make_crew(.workers = 1);
@@ -282,10 +294,11 @@ static cen_next wait_a_second(cen_task *task)
 {
     work *self = (work *)task;
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(1)), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(1), NULL), CEN_OK);
     return cen_task_wait(task, &self->timer.future, run_once);
 }
 
+/* guarantees: crew.end */
 TEST(an_observer_is_told_of_every_step_and_of_the_end_before_the_future_is)
 {
     work stepper, waiter, one;
@@ -316,6 +329,7 @@ static void look_about(work *self)
     self->worker = cen_worker_current();
 }
 
+/* guarantees: crew.current */
 TEST(a_step_knows_its_task_its_crew_and_its_worker_and_others_have_none)
 {
     work one;

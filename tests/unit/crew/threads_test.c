@@ -32,6 +32,7 @@ static void run_there(void)
     expect_end(&one, CEN_OK);
 }
 
+/* guarantees: crew.threads */
 TEST(the_threads_are_named_after_the_crew_and_their_number)
 {
     make_crew(.workers = 1, .name = "orders");
@@ -48,6 +49,7 @@ TEST(the_threads_are_named_after_the_crew_and_their_number)
     finish();
 }
 
+/* guarantees: crew.threads */
 TEST(workers_block_all_signals)
 {
     make_crew(.workers = 1);
@@ -56,6 +58,7 @@ TEST(workers_block_all_signals)
     finish();
 }
 
+/* guarantees: crew.threads */
 TEST(a_worker_runs_on_the_processors_that_are_named_only)
 {
     cpu_set_t own;
@@ -71,6 +74,7 @@ TEST(a_worker_runs_on_the_processors_that_are_named_only)
     finish();
 }
 
+/* guarantees: crew.threads */
 TEST(a_processor_that_is_not_there_is_an_error_of_the_system_and_nothing_is_left)
 {
     uint32_t cpu = CPU_SETSIZE - 1;
@@ -78,9 +82,10 @@ TEST(a_processor_that_is_not_there_is_an_error_of_the_system_and_nothing_is_left
     cen_crew_options options = CEN_CREW_OPTIONS(.workers = 2, .cpus = &cpu, .cpu_count = 1, .name = "far");
     expect_equal(cen_crew_new(&options, &crew, &error), CEN_SYSTEM);
     expect(error.code != 0);
-    expect(strstr(error.text, "a thread for crew \"far\" could not be started") != NULL);
+    expect(strstr(error.text, "crew \"far\": cannot start a worker thread") != NULL);
 }
 
+/* guarantees: crew.threads */
 TEST(a_stack_is_as_large_as_was_asked_for)
 {
     make_crew(.workers = 1, .stack_size = 512 * 1024);
@@ -104,6 +109,7 @@ static void await_next(work *self)
 }
 
 /* On top of one another they would need more than the stack has: from some depth on another worker has to help. */
+/* guarantees: crew.threads */
 TEST(awaits_that_are_nested_too_deeply_go_on_on_other_workers)
 {
     work one;

@@ -33,6 +33,7 @@ static void busy(work *self)
     in_step[worker]--;
 }
 
+/* guarantees: crew.tick */
 TEST(idle_workers_tick_at_every_interval)
 {
     make_crew(.workers = 2, TICKING, .tick_ns = 2 * SECOND);
@@ -43,6 +44,7 @@ TEST(idle_workers_tick_at_every_interval)
     expect_equal(ticks[0], 6); /* the last */
 }
 
+/* guarantees: crew.tick */
 TEST(without_an_interval_it_is_a_second)
 {
     make_crew(.workers = 1, TICKING);
@@ -51,6 +53,7 @@ TEST(without_an_interval_it_is_a_second)
     finish();
 }
 
+/* guarantees: crew.tick */
 TEST(a_busy_worker_ticks_between_two_steps)
 {
     work ten[10];
@@ -66,6 +69,7 @@ TEST(a_busy_worker_ticks_between_two_steps)
     finish();
 }
 
+/* guarantees: crew.tick */
 TEST(ticks_that_were_missed_in_a_long_step_are_one)
 {
     work one;
@@ -80,6 +84,7 @@ TEST(ticks_that_were_missed_in_a_long_step_are_one)
     finish();
 }
 
+/* guarantees: crew.tick */
 TEST(a_worker_that_comes_later_does_not_owe_the_ticks_of_before)
 {
     work two[2];
@@ -105,10 +110,11 @@ TEST(a_worker_that_comes_later_does_not_owe_the_ticks_of_before)
 static void await_long(work *self)
 {
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(4)), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_s(4), NULL), CEN_OK);
     expect_equal(cen_await(&self->timer.future, CEN_NEVER), CEN_OK);
 }
 
+/* guarantees: crew.tick */
 TEST(a_worker_that_awaits_and_sleeps_ticks)
 {
     work one;

@@ -27,6 +27,7 @@ static void init_waiter(work *self, char letter, cen_future *future)
     self->future = future;
 }
 
+/* guarantees: crew.wait */
 TEST(a_task_waits_for_a_future_that_is_done_later)
 {
     cen_future future;
@@ -50,6 +51,7 @@ TEST(a_task_waits_for_a_future_that_is_done_later)
     finish();
 }
 
+/* guarantees: crew.wait */
 TEST(a_task_that_waits_for_what_is_done_goes_on_at_once)
 {
     cen_future future;
@@ -71,6 +73,7 @@ static void ignore(cen_future *future)
     (void)future;
 }
 
+/* guarantees: crew.misuse */
 TEST(a_future_that_somebody_else_waits_for_ends_the_task_with_misuse)
 {
     cen_future future;
@@ -84,12 +87,12 @@ TEST(a_future_that_somebody_else_waits_for_ends_the_task_with_misuse)
     submit(&one);
     expect_end(&one, CEN_MISUSE);
     expect_text(one.error.text,
-                "a task of crew \"strict\" would have waited for a future that nobody promised, or that "
-                "somebody else waits for");
+                "crew \"strict\": a task waited for a future without a promise, or with another waiter");
     expect(cen_promise_complete(&promise, NULL));
     finish();
 }
 
+/* guarantees: crew.misuse */
 TEST(a_future_that_nobody_promised_or_that_was_given_up_ends_the_task_with_misuse)
 {
     cen_future future, given_up;
@@ -109,6 +112,7 @@ TEST(a_future_that_nobody_promised_or_that_was_given_up_ends_the_task_with_misus
     finish();
 }
 
+/* guarantees: crew.wait */
 TEST(a_task_waits_for_another_and_both_come_to_their_end_with_one_worker)
 {
     work first, other;
@@ -129,11 +133,12 @@ static cen_next wait_by_timer(cen_task *task)
     work *self = (work *)task;
     self->steps++;
     cen_timer_init(&self->timer);
-    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_ns(self->ns)), CEN_OK);
+    expect_equal(cen_timer_start(&self->timer, NULL, cen_in_ns(self->ns), NULL), CEN_OK);
     self->future = &self->timer.future;
     return cen_task_wait(task, self->future, after);
 }
 
+/* guarantees: crew.wait */
 TEST(a_thousand_tasks_wait_for_their_timers_with_one_worker)
 {
     static work many[1000];
@@ -171,6 +176,7 @@ static cen_next ask_pool(cen_task *task)
     return cen_task_wait(task, &self->take.future, give_it);
 }
 
+/* guarantees: crew.wait */
 TEST(tasks_wait_for_a_pool_and_get_its_object_one_after_the_other)
 {
     work three[3];
@@ -193,6 +199,7 @@ TEST(tasks_wait_for_a_pool_and_get_its_object_one_after_the_other)
     finish();
 }
 
+/* guarantees: crew.deadline */
 TEST(a_task_that_waits_for_a_pool_hears_that_its_deadline_has_passed)
 {
     work one;

@@ -130,35 +130,35 @@ TEST(a_line_that_is_not_understood_is_told_why_in_a_sentence)
 {
     expect_refused("", "The line is empty.");
     expect_refused(" \t ", "The line is empty.");
-    expect_refused("Delay 5", "There is no command \"Delay\"; help lists them.");
-    expect_refused("delays 5", "There is no command \"delays\"; help lists them.");
-    expect_refused("delay", "Something is missing; write: delay MS [jitter MS] [WAY] [WHICH].");
-    expect_refused("delay x", "\"x\" is no number of milliseconds from 0 to 3600000.");
-    expect_refused("delay -1", "\"-1\" is no number of milliseconds from 0 to 3600000.");
-    expect_refused("delay 3600001", "\"3600001\" is no number of milliseconds from 0 to 3600000.");
+    expect_refused("Delay 5", "Unknown command \"Delay\"; help lists all commands.");
+    expect_refused("delays 5", "Unknown command \"delays\"; help lists all commands.");
+    expect_refused("delay", "A value is missing; write: delay MS [jitter MS] [WAY] [WHICH].");
+    expect_refused("delay x", "\"x\" is not a number of milliseconds from 0 to 3600000.");
+    expect_refused("delay -1", "\"-1\" is not a number of milliseconds from 0 to 3600000.");
+    expect_refused("delay 3600001", "\"3600001\" is not a number of milliseconds from 0 to 3600000.");
     expect_refused("delay 99999999999999999999",
-                   "\"99999999999999999999\" is no number of milliseconds from 0 to 3600000.");
-    expect_refused("delay 5 jitter", "Something is missing after \"jitter\".");
-    expect_refused("delay 5 jitter to-client", "\"to-client\" is no number of milliseconds from 0 to 3600000.");
-    expect_refused("delay 5 6", "\"6\" is not understood here; write: delay MS [jitter MS] [WAY] [WHICH].");
-    expect_refused("delay 5 both both", "\"both\" is not understood here; write: delay MS [jitter MS] [WAY] [WHICH].");
-    expect_refused("refuse now", "\"now\" is not understood here; write: refuse.");
-    expect_refused("reset 50", "\"50\" is no share from 0% to 100%.");
-    expect_refused("reset 101%", "\"101%\" is no share from 0% to 100%.");
-    expect_refused("kill", "Something is missing; write: kill N.");
-    expect_refused("to nowhere", "\"nowhere\" is no address: write 127.0.0.1:5432, [::1]:5432 or unix:/path.");
+                   "\"99999999999999999999\" is not a number of milliseconds from 0 to 3600000.");
+    expect_refused("delay 5 jitter", "A value is missing after \"jitter\".");
+    expect_refused("delay 5 jitter to-client", "\"to-client\" is not a number of milliseconds from 0 to 3600000.");
+    expect_refused("delay 5 6", "Unexpected \"6\"; write: delay MS [jitter MS] [WAY] [WHICH].");
+    expect_refused("delay 5 both both", "Unexpected \"both\"; write: delay MS [jitter MS] [WAY] [WHICH].");
+    expect_refused("refuse now", "Unexpected \"now\"; write: refuse.");
+    expect_refused("reset 50", "\"50\" is not a share from 0% to 100%.");
+    expect_refused("reset 101%", "\"101%\" is not a share from 0% to 100%.");
+    expect_refused("kill", "A value is missing; write: kill N.");
+    expect_refused("to nowhere", "\"nowhere\" is not an address; write 127.0.0.1:5432, [::1]:5432 or unix:/path.");
 }
 
 TEST(what_is_shown_of_a_wrong_word_is_short_and_harmless)
 {
-    expect_refused_bytes("\x1b[2J\x80", 5, "There is no command \"?[2J?\"; help lists them.");
-    expect_refused_bytes("ab\0cd", 5, "There is no command \"ab?cd\"; help lists them.");
-    expect_refused_bytes("clear\0", 6, "There is no command \"clear?\"; help lists them.");
+    expect_refused_bytes("\x1b[2J\x80", 5, "Unknown command \"?[2J?\"; help lists all commands.");
+    expect_refused_bytes("ab\0cd", 5, "Unknown command \"ab?cd\"; help lists all commands.");
+    expect_refused_bytes("clear\0", 6, "Unknown command \"clear?\"; help lists all commands.");
     char line[FP_LINE + 2];
     memset(line, 'y', sizeof line);
     expect_refused_bytes(line, FP_LINE + 1, "The line is longer than 255 bytes.");
     expect_refused_bytes(line, FP_LINE,
-                         "There is no command \"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\"; help lists them.");
+                         "Unknown command \"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\"; help lists all commands.");
 }
 
 TEST(the_list_of_forms_names_every_command_once)

@@ -45,7 +45,7 @@ TEST(the_control_socket_answers_each_line_to_whoever_said_it)
     send_text(one, "delay 5\n");
     send_text(other, "nonsense\n");
     expect_received(one, "ok\n");
-    expect_received(other, "error: There is no command \"nonsense\"; help lists them.\n");
+    expect_received(other, "error: Unknown command \"nonsense\"; help lists all commands.\n");
     send_text(one, "delay 5\nthrottle 9\nsli"); /* two at once, and part of a third */
     expect_received(one, "ok\nok\n");
     expect_silence(one, 50);

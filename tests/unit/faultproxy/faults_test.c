@@ -173,7 +173,7 @@ TEST(a_slow_close_of_all_is_seen_by_clients_whose_servers_are_well)
     ends_close(&after);
     proxy_await(rig.proxy, "open", 0);
     expect_text(proxy_answer(rig.proxy, "close-slowly 9 now new"),
-                "error: Connections that are new cannot be closed now.");
+                "error: New connections cannot be closed now; use now without new.");
     rig_stop(&rig);
 }
 

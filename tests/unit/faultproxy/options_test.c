@@ -66,19 +66,19 @@ static void expect_wrong(outcome result, const char *sentence)
 
 TEST(arguments_that_make_no_sense_are_told_so_and_nothing_is_started)
 {
-    expect_wrong(RUN("", NULL), "--listen is missing: where are clients to connect?");
-    expect_wrong(RUN("", "--listen", "127.0.0.1:0"), "--to is missing: where is the server?");
+    expect_wrong(RUN("", NULL), "--listen is missing: give the address for clients.");
+    expect_wrong(RUN("", "--listen", "127.0.0.1:0"), "--to is missing: give the address of the server.");
     expect_wrong(RUN("", "--listen"), "--listen needs a value: ADDRESS.");
     expect_wrong(RUN("", "--listen", "here"),
-                 "\"here\" is no address: write 127.0.0.1:5432, [::1]:5432 or unix:/path.");
-    expect_wrong(RUN("", GOOD, "--loud"), "There is no option \"--loud\"; --help lists them.");
-    expect_wrong(RUN("", GOOD, "--seed", "x"), "\"x\" is no seed: write a whole number.");
+                 "\"here\" is not an address; write 127.0.0.1:5432, [::1]:5432 or unix:/path.");
+    expect_wrong(RUN("", GOOD, "--loud"), "Unknown option \"--loud\"; --help lists all options.");
+    expect_wrong(RUN("", GOOD, "--seed", "x"), "\"x\" is not a seed; write a whole number.");
     expect_wrong(RUN("", GOOD, "--seed", "18446744073709551616"),
-                 "\"18446744073709551616\" is no seed: write a whole number.");
+                 "\"18446744073709551616\" is not a seed; write a whole number.");
     expect_wrong(RUN("", GOOD, "--control", ""), "The path of the control socket must have 1 to 107 bytes.");
-    expect_wrong(RUN("", GOOD, "delay"), "Something is missing; write: delay MS [jitter MS] [WAY] [WHICH].");
-    expect_wrong(RUN("", GOOD, "delay 5", "dely 5"), "There is no command \"dely\"; help lists them.");
-    expect_wrong(RUN("", GOOD, "quit"), "\"quit\" is a command for later, and no fault to begin with.");
+    expect_wrong(RUN("", GOOD, "delay"), "A value is missing; write: delay MS [jitter MS] [WAY] [WHICH].");
+    expect_wrong(RUN("", GOOD, "delay 5", "dely 5"), "Unknown command \"dely\"; help lists all commands.");
+    expect_wrong(RUN("", GOOD, "quit"), "\"quit\" is not a fault but a command, which cannot be an argument.");
 }
 
 TEST(wrong_arguments_leave_no_control_socket_behind)
@@ -94,7 +94,7 @@ TEST(wrong_arguments_leave_no_control_socket_behind)
     outcome result = RUN("", "--listen", taken, "--to", taken, "--seed", "1", "--control", path);
     expect_equal(result.status, 1);
     char sentence[160];
-    snprintf(sentence, sizeof sentence, "cenote-faultproxy: It cannot listen on %s: address already in use.\n", taken);
+    snprintf(sentence, sizeof sentence, "cenote-faultproxy: Cannot listen on %s: address already in use.\n", taken);
     expect_text(result.error, sentence);
     expect(rmdir(folder) == 0); /* it is empty */
     close(listener);
@@ -106,7 +106,7 @@ TEST(a_control_socket_is_never_put_in_the_place_of_a_file)
     int fd = mkstemp(path);
     outcome result = RUN("", GOOD, "--control", path);
     expect_equal(result.status, 1);
-    expect(strstr(result.error, "There can be no control socket at /tmp/") != NULL);
+    expect(strstr(result.error, "Cannot create the control socket /tmp/") != NULL);
     expect_text(result.out, "");
     struct stat file;
     expect(stat(path, &file) == 0 && S_ISREG(file.st_mode));
@@ -151,7 +151,7 @@ TEST(commands_may_come_from_a_file_whose_end_is_followed)
     expect_equal(result.status, 0);
     const char *answers = strchr(result.out, '\n');
     expect(answers != NULL);
-    expect_text(answers, "\nok\nerror: There is no command \"nonsense\"; help lists them.\nok\nok\n");
+    expect_text(answers, "\nok\nerror: Unknown command \"nonsense\"; help lists all commands.\nok\nok\n");
     result = RUN("quit\ndelay 5\n", GOOD); /* what follows is not obeyed */
     expect_equal(result.status, 0);
     expect_text(strchr(result.out, '\n'), "\nok\n");

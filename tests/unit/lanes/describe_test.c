@@ -89,7 +89,7 @@ TEST(limits_and_workers_are_changed_through_the_lanes_and_not_behind_their_back)
     expect_equal(component_tell("lanes", "store", "limit_total", 99, &error), CEN_OK);
     expect_equal(look().max, 99);
     expect_equal(component_tell("lanes", "store", "resize_high", 5, &error), CEN_INVALID);
-    expect_text(error.text, "lanes \"store\": resize_high: there is no such lane, or 5 is not what it can have");
+    expect_text(error.text, "lanes \"store\": resize_high: no such lane, or value out of range (got 5)");
     expect_equal(component_tell("lanes", "store", "resize_high", 0, &error), CEN_INVALID);
     expect_equal(component_tell("lanes", "store", "limit_normal", -7, &error), CEN_INVALID);
     expect_equal(component_tell("lanes", "store", "resize", 2, &error), CEN_ABSENT);
@@ -108,13 +108,13 @@ TEST(refusals_are_in_the_events_once_a_second_however_many_there_are)
         expect_equal(submit(HIGH, &extra), CEN_FULL);
         ceni_world_advance(MS);
     }
-    expect_event("lanes", "refused", CEN_LEVEL_WARNING, "1 tasks of high priority are admitted and 1 may be");
+    expect_event("lanes", "refused", CEN_LEVEL_WARNING, "1 tasks of high priority admitted, limit 1 (max_tasks)");
     ceni_world_advance(1000 * MS);
     expect_equal(submit(HIGH, &extra), CEN_FULL);
     expect_equal(events_of("lanes", "refused", NULL), 2);
     open_gate(&errands[0]);
     await(&errands[0], CEN_OK);
     expect_equal(cen_lanes_max_tasks_set(lanes, HIGH, 5, NULL), CEN_OK);
-    expect_event("lanes", "limited", CEN_LEVEL_NOTICE, "lanes \"store\" admit 5 tasks of high from now on");
+    expect_event("lanes", "limited", CEN_LEVEL_NOTICE, "lanes \"store\": limit of high set to 5 tasks");
     finish();
 }

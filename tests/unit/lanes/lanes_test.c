@@ -19,6 +19,7 @@ static void finish(void)
 
 /* ---- Counts that never fall ----------------------------------------------------------------------- */
 
+/* guarantees: lanes.places, task-bugs.suspended */
 TEST(D_a_lane_full_of_tasks_that_wait_says_so_and_has_room_again_when_they_are_cancelled)
 {
     errand extra;
@@ -43,6 +44,7 @@ static cen_next fail_step(cen_task *task)
     return cen_task_fail(task, NULL);
 }
 
+/* guarantees: lanes.places, task-bugs.count */
 TEST(D_the_count_falls_however_a_task_ends_again_and_again)
 {
     errand blocker;
@@ -72,6 +74,7 @@ TEST(D_the_count_falls_however_a_task_ends_again_and_again)
     finish();
 }
 
+/* guarantees: lanes.places, task-bugs.count */
 TEST(D_what_is_refused_is_never_counted)
 {
     errand blocker;
@@ -89,6 +92,7 @@ TEST(D_what_is_refused_is_never_counted)
     finish();
 }
 
+/* guarantees: lanes.seen-end */
 TEST(who_waits_for_a_task_and_then_submits_finds_its_place_free)
 {
     make_lanes(.high.max_tasks = 1);
@@ -101,6 +105,7 @@ TEST(who_waits_for_a_task_and_then_submits_finds_its_place_free)
 
 /* ---- When to try again --------------------------------------------------------------------------------- */
 
+/* guarantees: lanes.refusal, task-bugs.retry-after */
 TEST(who_is_refused_is_told_when_to_try_again_and_then_there_is_room)
 {
     cen_error error = {.text = ""};
@@ -128,6 +133,7 @@ TEST(who_is_refused_is_told_when_to_try_again_and_then_there_is_room)
 
 /* ---- Numbers that lie ------------------------------------------------------------------------------------ */
 
+/* guarantees: lanes.estimate */
 TEST(Q_the_wait_that_is_estimated_is_the_wait_that_a_task_has)
 {
     int64_t estimate;
@@ -154,6 +160,7 @@ TEST(Q_the_wait_that_is_estimated_is_the_wait_that_a_task_has)
     finish();
 }
 
+/* guarantees: lanes.times, task-bugs.wait-times */
 TEST(Q_a_task_that_never_began_is_in_the_wait_times)
 {
     errand blocker;
@@ -171,6 +178,7 @@ TEST(Q_a_task_that_never_began_is_in_the_wait_times)
     finish();
 }
 
+/* guarantees: lanes.late */
 TEST(a_task_that_would_begin_too_late_is_refused_and_one_that_meets_a_free_worker_never)
 {
     make_lanes(.name = NULL);
@@ -189,6 +197,7 @@ TEST(a_task_that_would_begin_too_late_is_refused_and_one_that_meets_a_free_worke
 
 /* ---- Lanes beside each other --------------------------------------------------------------------------------- */
 
+/* guarantees: lanes.isolation, task-bugs.starvation */
 TEST(a_lane_whose_workers_are_all_held_up_holds_up_no_other)
 {
     make_lanes(.low.max_tasks = 2);
@@ -213,6 +222,7 @@ static cen_next submit_on(cen_task *task)
     return cen_task_done(task, NULL);
 }
 
+/* guarantees: lanes.isolation */
 TEST(a_task_may_submit_to_its_own_lane_and_to_others)
 {
     make_lanes(.high.max_tasks = 2);
@@ -221,6 +231,7 @@ TEST(a_task_may_submit_to_its_own_lane_and_to_others)
     finish();
 }
 
+/* guarantees: lanes.isolation */
 TEST(workers_come_and_go_at_run_time)
 {
     cen_crew_stats stats = CEN_SIZED(cen_crew_stats);
@@ -239,6 +250,7 @@ TEST(workers_come_and_go_at_run_time)
 
 /* ---- The end ------------------------------------------------------------------------------------------------------ */
 
+/* guarantees: lanes.stop */
 TEST(L_a_stop_to_drain_runs_what_is_there_in_every_lane)
 {
     cen_lanes_report report = CEN_SIZED(cen_lanes_report);
@@ -259,6 +271,7 @@ TEST(L_a_stop_to_drain_runs_what_is_there_in_every_lane)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: lanes.stop, task-bugs.dropped */
 TEST(L_a_stop_to_drop_tells_what_is_queued_in_every_lane_though_one_of_them_does_not_end)
 {
     cen_lanes_report report = CEN_SIZED(cen_lanes_report);
@@ -287,6 +300,7 @@ static cen_next stop_step(cen_task *task)
     return cen_task_done(task, NULL);
 }
 
+/* guarantees: lanes.stop */
 TEST(a_task_may_stop_the_lanes)
 {
     make_lanes(.name = NULL);

@@ -26,6 +26,7 @@ static void finish(int from, int to)
 
 /* ---- Estimates --------------------------------------------------------------------------------- */
 
+/* guarantees: lanes.estimate */
 TEST(the_estimate_is_the_steps_that_must_end_first_times_their_average_divided_by_the_workers)
 {
     make_lanes(.high.crew = &two);
@@ -49,6 +50,7 @@ TEST(the_estimate_is_the_steps_that_must_end_first_times_their_average_divided_b
     finish(2, 3);
 }
 
+/* guarantees: lanes.estimate */
 TEST(the_average_follows_the_steps_and_not_the_tasks)
 {
     make_lanes(.high.crew = &one);
@@ -62,6 +64,7 @@ TEST(the_average_follows_the_steps_and_not_the_tasks)
     finish(0, 0);
 }
 
+/* guarantees: lanes.estimate, task-bugs.wait-times */
 TEST(a_lane_that_stands_still_is_not_estimated_by_what_it_did_before)
 {
     make_lanes(.high.crew = &one);
@@ -75,6 +78,7 @@ TEST(a_lane_that_stands_still_is_not_estimated_by_what_it_did_before)
     end_lanes();
 }
 
+/* guarantees: lanes.estimate */
 TEST(the_time_in_which_a_lane_had_nothing_to_do_is_no_standstill)
 {
     make_lanes(.high.crew = &one);
@@ -96,6 +100,7 @@ TEST(the_time_in_which_a_lane_had_nothing_to_do_is_no_standstill)
 
 /* ---- Refused for a deadline ------------------------------------------------------------------------ */
 
+/* guarantees: lanes.late */
 TEST(a_task_that_would_begin_too_late_is_refused_and_told_by_how_much)
 {
     cen_error error = {.text = ""};
@@ -108,7 +113,7 @@ TEST(a_task_that_would_begin_too_late_is_refused_and_told_by_how_much)
     expect_equal(error.cause, CEN_CAUSE_LATE);
     expect_equal(error.retry_after_ns, 5 * MS);
     expect_equal(error.current, 0);
-    expect(strstr(error.text, "high priority would begin about 5000 us too late") != NULL);
+    expect(strstr(error.text, "high priority would start about 5000 us after its deadline") != NULL);
     expect_equal(tasks[2].deadline.ns_, 0);
     expect_equal(look().lane[HIGH].refused_late, 1);
     expect_equal(look().lane[HIGH].admitted, 2);
@@ -120,6 +125,7 @@ TEST(a_task_that_would_begin_too_late_is_refused_and_told_by_how_much)
     finish(1, 4);
 }
 
+/* guarantees: lanes.late */
 TEST(nobody_is_refused_by_an_old_average_while_a_worker_is_free)
 {
     make_lanes(.high.crew = &two);
@@ -135,6 +141,7 @@ TEST(nobody_is_refused_by_an_old_average_while_a_worker_is_free)
     finish(2, 2);
 }
 
+/* guarantees: lanes.late */
 TEST(a_deadline_that_has_passed_is_a_timeout)
 {
     cen_error error = {.text = ""};
@@ -156,6 +163,7 @@ static int64_t retry_after(cen_priority priority, cen_cause cause)
     return error.retry_after_ns;
 }
 
+/* guarantees: lanes.refusal, task-bugs.retry-after */
 TEST(a_full_lane_says_when_one_of_those_that_run_will_most_likely_end)
 {
     make_lanes(.high.crew = &two, .high.max_tasks = 3);
@@ -206,6 +214,7 @@ TEST(a_lane_full_of_suspended_tasks_none_of_which_has_ended_says_one_millisecond
     finish(0, 0);
 }
 
+/* guarantees: lanes.refusal */
 TEST(a_lane_full_of_suspended_tasks_says_how_far_apart_they_end)
 {
     make_lanes(.high.max_tasks = 4, .max_total = 4);
@@ -230,6 +239,7 @@ TEST(a_lane_full_of_suspended_tasks_says_how_far_apart_they_end)
     end_lanes();
 }
 
+/* guarantees: lanes.late */
 TEST(lanes_without_times_read_no_clock_refuse_nothing_for_a_deadline_and_guess_when_to_try_again)
 {
     int64_t ns;
@@ -249,6 +259,7 @@ TEST(lanes_without_times_read_no_clock_refuse_nothing_for_a_deadline_and_guess_w
 
 /* ---- Times ----------------------------------------------------------------------------------------------- */
 
+/* guarantees: lanes.times, task-bugs.wait-times */
 TEST(wait_run_and_total_times_of_every_task_are_there_and_those_that_failed_or_never_began_too)
 {
     cen_lane_latency times = CEN_SIZED(cen_lane_latency);

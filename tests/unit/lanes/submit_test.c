@@ -13,6 +13,7 @@ static void expect_refused(cen_lanes_options options, const char *word)
     if (!strstr(error.text, word)) test_fail(__FILE__, __LINE__, "\"%s\" does not name %s", error.text, word);
 }
 
+/* guarantees: lanes.options */
 TEST(options_that_make_no_sense_are_refused_by_name)
 {
     cen_allocator half = {NULL, NULL, NULL};
@@ -26,7 +27,7 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     REFUSED("options.max_total", .max_total = 3 * (int64_t)CEN_LANE_TASKS_MAX + 1);
     REFUSED("options.on_fork", .on_fork = (cen_fork_policy)7);
     REFUSED("options.allocator", .allocator = &half);
-    REFUSED("no lane", .high.is_absent = true, .normal.is_absent = true, .low.is_absent = true);
+    REFUSED("all three lanes are absent", .high.is_absent = true, .normal.is_absent = true, .low.is_absent = true);
     REFUSED("options.normal.crew.size", .normal.crew = &sizeless);
     REFUSED("options.normal.crew->allocator", .normal.crew = &with_allocator);
     REFUSED("options.low.crew->runtime", .low.crew = &with_runtime);
@@ -38,6 +39,7 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: lanes.options */
 TEST(calls_without_lanes_or_with_a_priority_that_is_none_are_invalid)
 {
     int64_t ns;
@@ -68,6 +70,7 @@ TEST(calls_without_lanes_or_with_a_priority_that_is_none_are_invalid)
     end_lanes();
 }
 
+/* guarantees: lanes.isolation */
 TEST(each_lane_has_a_crew_with_a_name_of_its_own_and_the_low_one_half_the_processors)
 {
     ceni_world_set_cpus(8);
@@ -86,6 +89,7 @@ TEST(each_lane_has_a_crew_with_a_name_of_its_own_and_the_low_one_half_the_proces
 
 /* ---- Limits ------------------------------------------------------------------------------------ */
 
+/* guarantees: lanes.limits */
 TEST(a_lane_takes_exactly_its_limit_and_the_refusal_says_how_many_there_are_and_may_be)
 {
     cen_error error = {.text = ""};
@@ -98,7 +102,7 @@ TEST(a_lane_takes_exactly_its_limit_and_the_refusal_says_how_many_there_are_and_
     expect_equal(error.current, 2);
     expect_equal(error.max, 2);
     expect(error.retry_after_ns > 0);
-    expect(strstr(error.text, "2 tasks of high priority are admitted and 2 may be (max_tasks)") != NULL);
+    expect(strstr(error.text, "2 tasks of high priority admitted, limit 2 (max_tasks)") != NULL);
     take_in(NORMAL, 3); /* another lane has its own */
     hand_drop(&tasks[1], CEN_INTERRUPTED);
     take_in(HIGH, 2);
@@ -109,6 +113,7 @@ TEST(a_lane_takes_exactly_its_limit_and_the_refusal_says_how_many_there_are_and_
     end_lanes();
 }
 
+/* guarantees: lanes.limits */
 TEST(all_lanes_together_take_exactly_the_limit_of_all)
 {
     cen_error error = {.text = ""};
@@ -120,7 +125,7 @@ TEST(all_lanes_together_take_exactly_the_limit_of_all)
     expect_equal(error.cause, CEN_CAUSE_ALL_LANES_FULL);
     expect_equal(error.current, 3);
     expect_equal(error.max, 3);
-    expect(strstr(error.text, "3 tasks in all are admitted and 3 may be (max_total)") != NULL);
+    expect(strstr(error.text, "3 tasks in all admitted, limit 3 (max_total)") != NULL);
     expect_equal(look().lane[LOW].refused_total, 1);
     expect_equal(look().admitted, 3);
     hand_begin(&tasks[0]);
@@ -130,6 +135,7 @@ TEST(all_lanes_together_take_exactly_the_limit_of_all)
     end_lanes();
 }
 
+/* guarantees: lanes.L16 */
 TEST(L16_limits_change_at_run_time_and_what_is_beyond_a_lower_one_stays_until_it_is_over)
 {
     make_lanes(.normal.max_tasks = 3);
@@ -157,6 +163,7 @@ TEST(L16_limits_change_at_run_time_and_what_is_beyond_a_lower_one_stays_until_it
     end_lanes();
 }
 
+/* guarantees: lanes.L16 */
 TEST(a_default_limit_goes_with_the_workers_and_one_that_was_set_does_not)
 {
     cen_crew_options two = CEN_CREW_OPTIONS(.workers = 2);
@@ -186,6 +193,7 @@ static void expect_states(int lane, unsigned queued, unsigned running, unsigned 
     expect_equal(stats.admitted, queued + running + suspended);
 }
 
+/* guarantees: lanes.counts, task-bugs.suspended */
 TEST(queued_running_and_suspended_follow_a_task_through_its_steps)
 {
     make_lanes(.name = NULL);
@@ -215,6 +223,7 @@ TEST(queued_running_and_suspended_follow_a_task_through_its_steps)
     end_lanes();
 }
 
+/* guarantees: lanes.places, task-bugs.count */
 TEST(every_way_to_end_gives_the_place_back_and_is_counted_once)
 {
     make_lanes(.low.max_tasks = 5);
@@ -237,6 +246,7 @@ TEST(every_way_to_end_gives_the_place_back_and_is_counted_once)
     end_lanes();
 }
 
+/* guarantees: lanes.places */
 TEST(a_task_that_the_crew_refuses_has_no_place_and_is_as_it_was)
 {
     cen_error error = {.text = ""};
@@ -255,6 +265,7 @@ TEST(a_task_that_the_crew_refuses_has_no_place_and_is_as_it_was)
     end_lanes();
 }
 
+/* guarantees: lanes.places */
 TEST(a_task_that_is_in_a_lane_cannot_be_submitted_again)
 {
     make_lanes(.name = NULL);
@@ -267,6 +278,7 @@ TEST(a_task_that_is_in_a_lane_cannot_be_submitted_again)
     end_lanes();
 }
 
+/* guarantees: lanes.places */
 TEST(what_is_given_to_a_crew_directly_counts_for_nothing)
 {
     make_lanes(.high.max_tasks = 1);
@@ -315,6 +327,7 @@ static void tell_over(void *argument, cen_task *task, cen_status status, bool be
     note(begun ? "o" : "x");
 }
 
+/* guarantees: lanes.options */
 TEST(the_programs_own_observer_is_told_too)
 {
     cen_crew_options watched = CEN_CREW_OPTIONS(.observer = {tell_began, tell_paused, tell_resumed, tell_over, told});
@@ -333,6 +346,7 @@ TEST(the_programs_own_observer_is_told_too)
 
 /* ---- The end ---------------------------------------------------------------------------------------- */
 
+/* guarantees: lanes.stop */
 TEST(a_stop_reaches_every_crew_and_the_report_has_the_sum)
 {
     cen_lanes_report report = CEN_SIZED(cen_lanes_report);
@@ -356,6 +370,7 @@ TEST(a_stop_reaches_every_crew_and_the_report_has_the_sum)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: lanes.stop */
 TEST(lanes_that_are_full_and_stopped_say_that_they_are_stopped)
 {
     make_lanes(.high.max_tasks = 1);
@@ -369,6 +384,7 @@ TEST(lanes_that_are_full_and_stopped_say_that_they_are_stopped)
 
 /* ---- Fork ---------------------------------------------------------------------------------------------- */
 
+/* guarantees: lanes.L14 */
 TEST(in_a_child_lanes_that_refuse_answer_forked_and_touch_nothing)
 {
     cen_lanes_stats stats = CEN_SIZED(cen_lanes_stats);
@@ -384,6 +400,7 @@ TEST(in_a_child_lanes_that_refuse_answer_forked_and_touch_nothing)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: lanes.L14 */
 TEST(L14_in_a_child_lanes_that_renew_have_no_task_and_the_limits_as_set_last)
 {
     make_lanes(.high.max_tasks = 2, .on_fork = CEN_FORK_RENEW);

@@ -23,6 +23,7 @@ static cen_next cancelled_step(cen_task *task)
     return cen_task_done(task, NULL);
 }
 
+/* guarantees: lanes.places, task-bugs.lost-thread */
 TEST(I_a_task_that_ends_its_thread_loses_neither_its_place_nor_the_lane)
 {
     make_lanes(.high.max_tasks = 1);
@@ -81,6 +82,7 @@ static void fork_beside_a_task(cen_fork_policy policy, void (*child)(void))
     end_lanes();
 }
 
+/* guarantees: lanes.L14 */
 TEST(L14_a_child_has_lanes_of_its_own_that_are_empty_and_the_parent_notices_nothing)
 {
 #if defined(__SANITIZE_THREAD__)
@@ -90,6 +92,7 @@ TEST(L14_a_child_has_lanes_of_its_own_that_are_empty_and_the_parent_notices_noth
 #endif
 }
 
+/* guarantees: lanes.L14 */
 TEST(L14_a_child_of_lanes_that_refuse_is_told_and_can_free_them)
 {
     fork_beside_a_task(CEN_FORK_REFUSE, child_is_refused);

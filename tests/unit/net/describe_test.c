@@ -44,9 +44,9 @@ TEST(a_connection_shows_where_it_goes_what_is_under_way_and_why_it_ended)
     expect_text(description_words(&s, "state"), "ended");
     expect(description_words(&s, "last_error")[0] != '\0');
     description_drop(&s);
-    expect_event("mux_server", "listening", CEN_LEVEL_NOTICE, "server deaf listens at 127.0.0.1:");
-    expect_event("mux_server", "stopped", CEN_LEVEL_NOTICE, "server deaf listens no more at 127.0.0.1:");
-    expect_event("mux", "connected", CEN_LEVEL_DETAIL, "The connection line (127.0.0.1:");
+    expect_event("mux_server", "listening", CEN_LEVEL_NOTICE, "server \"deaf\": listening at 127.0.0.1:");
+    expect_event("mux_server", "stopped", CEN_LEVEL_NOTICE, "server \"deaf\": stopped listening at 127.0.0.1:");
+    expect_event("mux", "connected", CEN_LEVEL_DETAIL, "connection \"line (127.0.0.1:");
     expect_event("mux", "lost", CEN_LEVEL_WARNING, "line (127.0.0.1:");
     cen_mux_free(mux);
 }
@@ -99,6 +99,6 @@ TEST(a_routing_pool_shows_its_connections_and_its_supervisors_their_tree)
     cen_event last = {.text = ""};
     events_of("mux_pool", "connection_down", &last);
     expect_equal(last.level, CEN_LEVEL_WARNING);
-    expect(strstr(last.text, "of pool lines is down: ") != NULL);
+    expect(strstr(last.text, "routing pool \"lines\": connection \"") && strstr(last.text, " is down: "));
     expect_equal(cen_mux_pool_free(pool), CEN_OK);
 }

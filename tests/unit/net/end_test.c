@@ -63,10 +63,12 @@ static void wait_in_vain(void *argument)
 static void expect_lost(cen_status status, const cen_error *cause)
 {
     expect_equal(status, CEN_LOST);
-    if (!strstr(cause->text, cen_mux_address(mux)) || !strstr(cause->text, "the other side has closed it"))
+    expect_equal(cause->cause, CEN_CAUSE_PEER_CLOSED);
+    if (!strstr(cause->text, cen_mux_address(mux)) || !strstr(cause->text, "closed by the other side"))
         test_fail(__FILE__, __LINE__, "the cause is not in: %s", cause->text);
 }
 
+/* guarantees: mux.lost */
 TEST(a_thousand_in_flight_fail_at_once_when_the_connection_dies_and_are_told_why)
 {
     waiter waiters[4] = {{.status = CEN_OK}};
@@ -96,6 +98,7 @@ TEST(a_thousand_in_flight_fail_at_once_when_the_connection_dies_and_are_told_why
     drop_kept();
 }
 
+/* guarantees: mux.lost */
 TEST(a_connection_that_nobody_uses_is_noticed_when_it_dies)
 {
     cen_future ended;
@@ -115,6 +118,7 @@ TEST(a_connection_that_nobody_uses_is_noticed_when_it_dies)
 }
 
 /* Its threads have read for themselves, and the loop has looked away. */
+/* guarantees: mux.lost */
 TEST(a_connection_whose_thread_reads_for_itself_is_noticed_when_it_dies)
 {
     cen_future ended;
@@ -130,6 +134,7 @@ TEST(a_connection_whose_thread_reads_for_itself_is_noticed_when_it_dies)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.free-in-callback */
 TEST(one_future_at_a_time_hears_of_the_end_also_of_one_that_has_ended)
 {
     cen_future one, other, late;
@@ -161,6 +166,7 @@ static void free_here(cen_future *ended)
 }
 
 /* Whoever notices it, a thread that waits for its reply or the loop, is not inside any more. */
+/* guarantees: mux.free-in-callback */
 TEST(who_hears_of_the_end_may_free_the_connection_right_there)
 {
     for (unsigned round = 0; round < 20; round++) {
@@ -185,6 +191,7 @@ TEST(who_hears_of_the_end_may_free_the_connection_right_there)
     }
 }
 
+/* guarantees: mux.well-behaved */
 TEST(writing_to_a_connection_whose_other_side_is_gone_raises_no_signal)
 {
     static unsigned char payload[100000];
@@ -218,6 +225,7 @@ static void reply_all_later(void *argument)
         expect_equal(cen_mux_call_reply(kept[i], kept[i]->payload, kept[i]->payload_size), CEN_OK);
 }
 
+/* guarantees: mux.close */
 TEST(close_waits_for_what_is_under_way)
 {
     ceni_thread thread;
@@ -239,6 +247,7 @@ TEST(close_waits_for_what_is_under_way)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.close */
 TEST(close_fails_what_is_left_at_its_deadline_and_says_how_many)
 {
     begin();
@@ -246,7 +255,7 @@ TEST(close_fails_what_is_left_at_its_deadline_and_says_how_many)
     int64_t began = ceni_clock_now();
     expect_equal(cen_mux_close(mux, cen_in_ms(40), &error), CEN_TIMEOUT);
     expect(ceni_clock_now() - began >= 40 * ms);
-    expect(strstr(error.text, "3 requests") && strstr(error.text, cen_mux_address(mux)));
+    expect(strstr(error.text, "3 requests without a reply") && strstr(error.text, cen_mux_address(mux)));
     for (unsigned i = 0; i < 3; i++) {
         expect(cen_future_is_done(&questions[i].request.future));
         expect_equal(questions[i].request.future.status, CEN_CLOSED);
@@ -265,6 +274,7 @@ static void request_while_closing(void *argument)
     reply_all_later(NULL);
 }
 
+/* guarantees: mux.close */
 TEST(a_request_made_while_it_is_being_closed_is_refused)
 {
     waiter late = {.status = CEN_OK};
@@ -279,6 +289,7 @@ TEST(a_request_made_while_it_is_being_closed_is_refused)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.lost */
 TEST(the_end_of_the_other_side_ends_a_close_that_waits)
 {
     begin();
@@ -296,6 +307,7 @@ TEST(the_end_of_the_other_side_ends_a_close_that_waits)
 
 /* ---- Freed ------------------------------------------------------------------------------------------------ */
 
+/* guarantees: mux.close */
 TEST(free_tells_those_that_are_in_flight_that_it_was_closed)
 {
     begin();
@@ -324,6 +336,7 @@ static void close_inside(void *argument)
     cen_mux_free(mux);
 }
 
+/* guarantees: mux.free-in-callback */
 TEST(on_the_loops_own_thread_close_does_not_wait_and_what_must_wait_is_refused)
 {
     cen_loop *loop;
@@ -368,6 +381,7 @@ static void count_free(void *argument, void *memory, size_t size, size_t align)
     free(memory);
 }
 
+/* guarantees: mux.out-of-memory */
 TEST(all_memory_comes_back_to_the_allocator_it_came_from)
 {
     cen_allocator allocator = {.alloc = count_alloc, .free = count_free};
@@ -409,6 +423,7 @@ static void fail_next(uint32_t nth)
 }
 
 /* Whichever allocation fails: nothing is left behind, and what is lost is said. */
+/* guarantees: mux.out-of-memory */
 TEST(an_opening_that_gets_no_memory_leaves_none_behind)
 {
     cen_allocator allocator = {.alloc = count_alloc, .free = count_free};
@@ -430,6 +445,7 @@ TEST(an_opening_that_gets_no_memory_leaves_none_behind)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.out-of-memory */
 TEST(a_server_that_gets_no_memory_leaves_none_behind)
 {
     cen_allocator allocator = {.alloc = count_alloc, .free = count_free};
@@ -441,6 +457,7 @@ TEST(a_server_that_gets_no_memory_leaves_none_behind)
 }
 
 /* A server that has no memory for one client cuts that one off, and goes on. */
+/* guarantees: mux.out-of-memory */
 TEST(a_client_for_which_a_server_has_no_memory_is_cut_off_and_the_next_is_not)
 {
     cen_allocator allocator = {.alloc = count_alloc, .free = count_free};

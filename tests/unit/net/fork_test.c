@@ -62,6 +62,7 @@ static void have_its_own(void)
     expect_equal(cen_loop_users(NULL), 0);
 }
 
+/* guarantees: mux.L14 */
 TEST(a_child_is_told_forked_and_the_parents_connection_goes_on)
 {
     server = SERVE(.handle = keep_or_echo);
@@ -91,6 +92,7 @@ static void stay_until_told(void)
     _exit(read(leave[0], &byte, 1) != 0);
 }
 
+/* guarantees: mux.L14 */
 TEST(a_connection_ends_although_a_child_has_a_copy_of_its_socket)
 {
     cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);

@@ -26,6 +26,7 @@ static void look_around(void *argument)
     self->count++;
 }
 
+/* guarantees: mux.loop */
 TEST(a_loop_has_a_thread_that_blocks_all_signals_and_cannot_free_itself)
 {
     ledger book = {.bytes = 0};
@@ -105,6 +106,7 @@ TEST(a_call_that_waits_is_posted_once_and_can_be_taken_back)
     ceni_loop_leave(loop);
 }
 
+/* guarantees: mux.loop */
 TEST(the_process_own_loop_is_there_while_it_has_users)
 {
     cen_loop *one, *other;
@@ -131,6 +133,7 @@ static void depart(ceni_loop_call *call)
     ceni_loop_leave(((departure *)(void *)call)->loop);
 }
 
+/* guarantees: mux.loop */
 TEST(the_last_user_may_leave_on_the_loops_own_thread)
 {
     departure last;
@@ -142,6 +145,7 @@ TEST(the_last_user_may_leave_on_the_loops_own_thread)
     }
 }
 
+/* guarantees: mux.L14 */
 TEST(a_child_has_its_own_loop_and_the_parents_answers_forked)
 {
     cen_loop *parents, *own, *mine;

@@ -56,6 +56,7 @@ static void ask_many(uint64_t count)
     }
 }
 
+/* guarantees: mux.once */
 TEST(replies_come_in_any_order)
 {
     begin(keep);
@@ -68,6 +69,7 @@ TEST(replies_come_in_any_order)
     end();
 }
 
+/* guarantees: mux.once */
 TEST(a_late_reply_is_dropped_and_given_to_nobody)
 {
     begin(keep);
@@ -86,6 +88,7 @@ TEST(a_late_reply_is_dropped_and_given_to_nobody)
     end();
 }
 
+/* guarantees: mux.once */
 TEST(a_cancelled_request_is_never_told)
 {
     begin(keep);
@@ -153,17 +156,20 @@ static void ask_one_that_answers_in_pieces(unsigned frames, size_t at_a_time, bo
     close(self.listener);
 }
 
+/* guarantees: mux.segments */
 TEST(replies_that_come_byte_by_byte_are_put_together)
 {
     ask_one_that_answers_in_pieces(50, 1, false);
     ask_one_that_answers_in_pieces(50, 1, true);
 }
 
+/* guarantees: mux.segments */
 TEST(replies_that_are_cut_anywhere_are_put_together)
 {
     for (size_t step = 2; step < 45; step += 3) ask_one_that_answers_in_pieces(40, step, step % 2);
 }
 
+/* guarantees: mux.segments */
 TEST(replies_that_come_in_one_segment_are_told_apart)
 {
     ask_one_that_answers_in_pieces(MANY, 0, false);
@@ -209,6 +215,7 @@ TEST(a_reply_that_is_larger_than_its_buffer_says_how_large)
     end();
 }
 
+/* guarantees: mux.backpressure */
 TEST(a_request_that_is_too_large_is_refused_and_a_reply_that_is_ends_the_connection)
 {
     static unsigned char large[101];
@@ -221,6 +228,7 @@ TEST(a_request_that_is_too_large_is_refused_and_a_reply_that_is_ends_the_connect
     expect(strstr(error.text, "101") && strstr(error.text, cen_mux_server_address(server)));
     ready_question(&questions[1], 1001);
     expect_equal(cen_mux_request(mux, &questions[1].request, &error), CEN_LOST);
+    expect_equal(error.cause, CEN_CAUSE_PROTOCOL_ERROR);
     expect(strstr(error.text, cen_mux_server_address(server)) != NULL);
     AWAIT(stats_of(mux).state == CEN_MUX_ENDED);
     cen_mux_free(mux);
@@ -286,6 +294,7 @@ static void ask_in_bulk(void *argument)
     free(own);
 }
 
+/* guarantees: mux.share */
 TEST(threads_that_wait_and_threads_that_ask_share_one_connection)
 {
     uint64_t from[4] = {1000000, 2000000, 3000000, 4000000};
@@ -301,6 +310,7 @@ TEST(threads_that_wait_and_threads_that_ask_share_one_connection)
     end();
 }
 
+/* guarantees: mux.share */
 TEST(one_thread_that_asks_and_waits_reads_for_itself_and_does_not_wake_the_loop)
 {
     begin(echo);
@@ -312,6 +322,7 @@ TEST(one_thread_that_asks_and_waits_reads_for_itself_and_does_not_wake_the_loop)
     end();
 }
 
+/* guarantees: mux.share */
 TEST(several_requests_are_written_together)
 {
     cen_request *all[64];
@@ -331,6 +342,7 @@ TEST(several_requests_are_written_together)
 
 /* ---- Too much --------------------------------------------------------------------------------------------------- */
 
+/* guarantees: mux.backpressure */
 TEST(more_than_may_be_in_flight_wait_and_more_than_may_wait_are_refused)
 {
     server = SERVE(.handle = keep);
@@ -338,6 +350,7 @@ TEST(more_than_may_be_in_flight_wait_and_more_than_may_wait_are_refused)
     ask_many(6);
     ready_question(&questions[6], 6);
     expect_equal(cen_mux_request_async(mux, &questions[6].request, &error), CEN_FULL);
+    expect_equal(error.cause, CEN_CAUSE_REQUESTS_FULL);
     AWAIT(ceni_load_seq_cst(&kept_count) == 4);
     cen_mux_stats stats = stats_of(mux);
     expect(stats.in_flight == 4 && stats.waiting == 2);
@@ -356,6 +369,7 @@ static void hold_up(void *argument, cen_mux_call *call)
     echo(NULL, call);
 }
 
+/* guarantees: mux.backpressure */
 TEST(a_server_that_does_not_read_makes_requests_wait_and_none_is_lost)
 {
     enum { BIG = 60000, COUNT = 300 }; /* 18 MB, more than the system's buffers take */

@@ -102,6 +102,7 @@ TEST(a_name_is_looked_up_by_a_helper)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.addresses */
 TEST(the_addresses_of_a_name_are_tried_one_after_the_other)
 {
     server = SERVE(.name = "echo");
@@ -124,6 +125,7 @@ TEST(a_name_is_looked_up_by_the_thread_that_waits_if_the_runtime_is_manual)
     expect_equal(cen_runtime_free(runtime), CEN_OK);
 }
 
+/* guarantees: mux.well-behaved */
 TEST(a_socket_is_closed_in_a_program_that_is_executed)
 {
     server = SERVE(.address = socket_path());
@@ -144,6 +146,7 @@ static int keeps_alive(cen_mux *opened_mux)
     return yes;
 }
 
+/* guarantees: mux.lost */
 TEST(a_silent_server_is_asked_whether_it_is_there_unless_that_is_off)
 {
     server = SERVE(.name = "echo");
@@ -167,11 +170,13 @@ static void expect_words(const char *one, const char *other)
         test_fail(__FILE__, __LINE__, "\"%s\" and \"%s\" are not in: %s", one, other, error.text);
 }
 
+/* guarantees: mux.connect-error */
 TEST(a_server_that_is_absent_is_named_with_what_the_system_says)
 {
     unsigned port = free_port();
     expect_equal(fail_to_open(at("127.0.0.1", port), cen_in_s(20)), CEN_SYSTEM);
     expect_equal(error.code, ECONNREFUSED);
+    expect_equal(error.cause, CEN_CAUSE_CONNECT_FAILED);
     expect_words(at("127.0.0.1", port), "connection refused (ECONNREFUSED)");
     expect_equal(fail_to_open("unix:/tmp/cenote-nobody.sock", cen_in_s(20)), CEN_SYSTEM);
     expect_equal(error.code, ENOENT);
@@ -179,6 +184,7 @@ TEST(a_server_that_is_absent_is_named_with_what_the_system_says)
     expect_equal(cen_loop_users(NULL), 0);
 }
 
+/* guarantees: mux.connect-error */
 TEST(of_a_name_whose_addresses_all_refuse_the_last_is_named_too)
 {
     unsigned port = free_port();
@@ -186,12 +192,15 @@ TEST(of_a_name_whose_addresses_all_refuse_the_last_is_named_too)
     expect_words(at("two.test", port), at("127.0.0.1", port));
 }
 
+/* guarantees: mux.connect-error */
 TEST(a_name_that_nobody_knows_is_named)
 {
     expect_equal(fail_to_open("nobody.test:80", cen_in_s(20)), CEN_SYSTEM);
-    expect_words("nobody.test:80", "the host was not found");
+    expect_equal(error.cause, CEN_CAUSE_LOOKUP_FAILED);
+    expect_words("nobody.test:80", "cannot look up nobody.test:80: ");
 }
 
+/* guarantees: mux.connect-error */
 TEST(a_program_without_descriptors_is_told_so)
 {
     static int taken[64];
@@ -204,6 +213,7 @@ TEST(a_program_without_descriptors_is_told_so)
     cen_mux_options options = CEN_MUX_OPTIONS(.address = "127.0.0.1:1", .loop = loop);
     expect_equal(cen_mux_open(&options, &mux, &error), CEN_SYSTEM);
     expect_equal(error.code, EMFILE);
+    expect_equal(error.cause, CEN_CAUSE_NONE);
     expect_words("127.0.0.1:1", "EMFILE");
     expect_equal(cen_loop_new(NULL, &none, &error), CEN_SYSTEM);
     expect_equal(error.code, EMFILE);
@@ -230,6 +240,7 @@ static void fill_queue(int listener, int *fds, unsigned count, const void *place
     ceni_sleep_until(ceni_clock_now() + 20 * ms);
 }
 
+/* guarantees: mux.connect-error */
 TEST(an_opening_that_takes_too_long_is_a_timeout)
 {
     int listener = socket(AF_INET, SOCK_STREAM, 0), fds[8];
@@ -240,9 +251,11 @@ TEST(an_opening_that_takes_too_long_is_a_timeout)
     expect_equal(fail_to_open(at("127.0.0.1", lookup_port), cen_in_ms(80)), CEN_TIMEOUT);
     int64_t took = ceni_clock_now() - began;
     expect(took >= 80 * ms);
-    expect_words(at("127.0.0.1", lookup_port), "in time");
+    expect_equal(error.cause, CEN_CAUSE_CONNECT_TIMEOUT);
+    expect_words(at("127.0.0.1", lookup_port), "timed out");
 }
 
+/* guarantees: mux.addresses */
 TEST(an_address_from_which_nothing_comes_back_leaves_time_for_the_next)
 {
     int listener = socket(AF_INET, SOCK_STREAM, 0), fds[8];
@@ -257,6 +270,7 @@ TEST(an_address_from_which_nothing_comes_back_leaves_time_for_the_next)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.addresses */
 TEST(a_unix_server_whose_queue_is_full_is_asked_again)
 {
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), fds[4];
@@ -280,11 +294,12 @@ TEST(a_unix_server_whose_queue_is_full_is_asked_again)
     unlink(path.sun_path);
 }
 
+/* guarantees: mux.connect-error */
 TEST(a_lookup_that_hangs_ends_with_the_deadline_and_is_left_to_its_helper)
 {
     hold_lookups(true);
     expect_equal(fail_to_open("one.test:80", cen_in_ms(30)), CEN_TIMEOUT);
-    expect_words("one.test:80", "looked up");
+    expect_words("one.test:80", "name lookup still running");
     expect_equal(cen_loop_users(NULL), 0);
     hold_lookups(false);
 }
@@ -338,6 +353,7 @@ TEST(an_opening_tells_its_future_and_until_then_a_request_is_misuse)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.connect-error */
 TEST(an_opening_that_fails_tells_both_futures_why_and_requests_are_lost)
 {
     question q;
@@ -358,6 +374,7 @@ TEST(an_opening_that_fails_tells_both_futures_why_and_requests_are_lost)
     cen_mux_free(mux);
 }
 
+/* guarantees: mux.close */
 TEST(an_opening_is_given_up_by_close_and_by_free)
 {
     hold_lookups(true);

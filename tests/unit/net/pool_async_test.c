@@ -67,6 +67,7 @@ TEST(an_empty_set_is_an_error_at_once_for_whoever_does_not_wait)
     expect_equal(cen_mux_pool_free(pool), CEN_OK);
 }
 
+/* guarantees: mux-pool.absent */
 TEST(who_waits_for_a_connection_is_served_when_the_server_comes)
 {
     server = SERVE(.address = socket_path());
@@ -84,6 +85,7 @@ TEST(who_waits_for_a_connection_is_served_when_the_server_comes)
     end();
 }
 
+/* guarantees: mux-pool.deadline */
 TEST(the_deadline_of_a_request_is_for_its_wait_and_its_reply_together)
 {
     server = SERVE(.address = socket_path());
@@ -112,10 +114,11 @@ TEST(the_deadline_of_a_request_is_for_its_wait_and_its_reply_together)
     end();
 }
 
+/* guarantees: mux-pool.deadline */
 TEST(with_a_maximum_the_rest_wait_and_more_than_the_backlog_are_refused)
 {
     server = SERVE(.handle = keep);
-    pool = POOL(.address = cen_mux_server_address(server), .connections = 2, .max = 3, .max_waiters = 4,
+    pool = POOL(.address = cen_mux_server_address(server), .connections = 2, .max_in_flight = 3, .max_waiters = 4,
                 .wait_deadline = cen_in_s(20));
     AWAIT(pool_stats(pool).up == 2);
     for (unsigned i = 0; i < 11; i++) ask(i);
@@ -135,6 +138,7 @@ TEST(with_a_maximum_the_rest_wait_and_more_than_the_backlog_are_refused)
 
 /* ---- Cancel -------------------------------------------------------------------------------------------------- */
 
+/* guarantees: mux-pool.cancel */
 TEST(a_request_that_was_sent_can_be_given_up)
 {
     server = SERVE(.handle = keep);
@@ -152,10 +156,12 @@ TEST(a_request_that_was_sent_can_be_given_up)
     end();
 }
 
+/* guarantees: mux-pool.cancel */
 TEST(a_request_that_waits_for_a_connection_can_be_given_up)
 {
     server = SERVE(.handle = keep);
-    pool = POOL(.address = cen_mux_server_address(server), .connections = 1, .max = 1, .wait_deadline = cen_in_s(20));
+    pool = POOL(.address = cen_mux_server_address(server), .connections = 1, .max_in_flight = 1,
+                .wait_deadline = cen_in_s(20));
     for (unsigned i = 0; i < 10; i++) ask(i);
     expect_equal(pool_stats(pool).waiting, 9);
     for (unsigned i = 1; i < 10; i++) expect(cen_future_cancel(&all[i].asking.future));
@@ -194,10 +200,12 @@ static void cancel_some(unsigned round, unsigned *given_up)
     for (unsigned i = 0; i < MANY; i++) expect_equal(ceni_load_seq_cst(&told[i]), !cancelled[i]);
 }
 
+/* guarantees: mux-pool.once */
 TEST(a_cancel_beside_a_reply_is_one_of_the_two)
 {
     server = SERVE(.name = "echo");
-    pool = POOL(.address = cen_mux_server_address(server), .connections = 4, .max = 20, .wait_deadline = cen_in_s(20));
+    pool = POOL(.address = cen_mux_server_address(server), .connections = 4, .max_in_flight = 20,
+                .wait_deadline = cen_in_s(20));
     unsigned given_up = 0;
     for (unsigned round = 0; round < 60; round++) cancel_some(round, &given_up);
     cen_mux_pool_stats now = pool_stats(pool);
@@ -229,7 +237,7 @@ static cen_status hasty_encode(void *argument, uint64_t id, const void *payload,
     return plain_calls->encode(argument, id, payload, size, out, written, why);
 }
 
-static cen_member *hasty_pick(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
+static cen_member *hasty_pick(void *state, const cen_member_set *set, const cen_route_hint *pick, bool used)
 {
     (void)state, (void)pick, (void)used;
     give_up_hasty();
@@ -253,7 +261,7 @@ static void expect_interrupted(void)
     hasty = &all[1].asking.future;
     expect_equal(cen_mux_pool_request_async(pool, &all[1].asking), CEN_OK);
     expect_equal(outcome(1), CEN_INTERRUPTED);
-    expect(strstr(all[1].error.text, "given up"));
+    expect(strstr(all[1].error.text, "cancelled"));
     expect(said_true == 0 && said_false == 1);
     ask(2);
     expect_equal(outcome(2), CEN_OK);
@@ -262,6 +270,7 @@ static void expect_interrupted(void)
     end();
 }
 
+/* guarantees: mux-pool.cancel */
 TEST(a_cancel_while_the_request_is_being_sent_says_false_and_it_ends_as_interrupted)
 {
     cen_codec codec = cen_codec_binary();
@@ -274,6 +283,7 @@ TEST(a_cancel_while_the_request_is_being_sent_says_false_and_it_ends_as_interrup
     expect_interrupted();
 }
 
+/* guarantees: mux-pool.cancel */
 TEST(a_cancel_while_the_request_is_being_routed_says_false_and_it_ends_as_interrupted)
 {
     hasty_type = (cen_strategy_type){.size = sizeof hasty_type, .name = "hasty", .pick = hasty_pick};
@@ -331,4 +341,32 @@ TEST(what_cannot_be_asked_is_refused)
     expect_equal(pool_stats(pool).failed, 2);
     expect_equal(pool_stats(pool).in_flight, 0);
     end();
+}
+
+/* ---- A callback of the operation's own ------------------------------------------------------------------- */
+
+static _Atomic uint32_t called;
+
+static void note_called(cen_mux_pool_request_op *op)
+{
+    expect_equal(op->future.status, CEN_OK);
+    ceni_add_seq_cst(&called, 1u);
+}
+
+TEST(an_operation_calls_its_own_done_once)
+{
+    uint64_t number = 7, answer = 0;
+    cen_mux_pool_request_op op;
+    server = SERVE(.name = "echo");
+    pool = POOL(.address = cen_mux_server_address(server), .connections = 2);
+    cen_mux_pool_request_op_init(&op, note_called, cen_runtime_executor(NULL));
+    op.request.payload = &number, op.request.size = sizeof number;
+    op.request.reply = &answer, op.request.capacity = sizeof answer;
+    expect_equal(cen_mux_pool_request_async(pool, &op), CEN_OK);
+    AWAIT(ceni_load_seq_cst(&called) == 1);
+    expect_equal(answer, number);
+    cen_mux_pool_request_op_init(&op, note_called, NULL);
+    expect_equal(cen_mux_pool_request_async(pool, &op), CEN_INVALID);
+    end();
+    expect_equal(ceni_load_seq_cst(&called), 1);
 }

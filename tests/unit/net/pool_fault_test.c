@@ -54,6 +54,7 @@ static unsigned in_both(const roll *one, const roll *other)
 
 /* ---- A connection dies ------------------------------------------------------------------------------------------ */
 
+/* guarantees: mux-pool.lost */
 TEST(a_connection_that_is_lost_leaves_the_set_and_returns_when_it_is_opened_again)
 {
     server = SERVE(.name = "echo");
@@ -72,6 +73,7 @@ TEST(a_connection_that_is_lost_leaves_the_set_and_returns_when_it_is_opened_agai
     end();
 }
 
+/* guarantees: mux-pool.isolation */
 TEST(one_connections_death_touches_no_other_and_what_they_have_in_flight)
 {
     static inquiry all[80];
@@ -110,6 +112,7 @@ TEST(one_connections_death_touches_no_other_and_what_they_have_in_flight)
     end();
 }
 
+/* guarantees: mux-pool.restart */
 TEST(a_connection_that_dies_again_and_again_is_opened_again_with_back_off_and_never_given_up)
 {
     server = SERVE(.name = "echo");
@@ -140,6 +143,7 @@ static void hear(void *argument, const cen_event *event, uint64_t missed)
     }
 }
 
+/* guarantees: mux-pool.restart */
 TEST(with_a_limit_of_restarts_the_pool_gives_up_and_says_so)
 {
     unsigned counts[CEN_EVENT_MESSAGE_SLOW + 1] = {0};
@@ -156,6 +160,7 @@ TEST(with_a_limit_of_restarts_the_pool_gives_up_and_says_so)
 
 /* ---- The registry dies ------------------------------------------------------------------------------------------- */
 
+/* guarantees: mux-pool.registry */
 TEST(the_registrys_death_restarts_all_connections)
 {
     server = SERVE(.name = "echo");
@@ -178,6 +183,7 @@ TEST(the_registrys_death_restarts_all_connections)
     end();
 }
 
+/* guarantees: mux-pool.registry */
 TEST(what_is_in_flight_when_the_registry_dies_is_waited_for)
 {
     static inquiry all[40];
@@ -215,6 +221,7 @@ static const char *dead_address(void)
     return address;
 }
 
+/* guarantees: mux-pool.absent */
 TEST(a_server_that_is_absent_at_the_start_is_an_error_if_one_connection_is_needed)
 {
     cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.address = dead_address());
@@ -224,6 +231,7 @@ TEST(a_server_that_is_absent_at_the_start_is_an_error_if_one_connection_is_neede
     AWAIT(cen_loop_users(NULL) == 0);
 }
 
+/* guarantees: mux-pool.absent */
 TEST(a_server_that_is_absent_at_the_start_is_an_empty_set_if_that_was_asked_for_and_may_come_later)
 {
     server = SERVE(.address = socket_path());
@@ -245,6 +253,7 @@ TEST(a_server_that_is_absent_at_the_start_is_an_empty_set_if_that_was_asked_for_
     end();
 }
 
+/* guarantees: mux-pool.absent */
 TEST(one_connection_is_enough_for_a_start_that_needs_one)
 {
     const char *addresses[] = {dead_address(), NULL};
@@ -256,6 +265,7 @@ TEST(one_connection_is_enough_for_a_start_that_needs_one)
     end();
 }
 
+/* guarantees: mux-pool.close */
 TEST(a_pool_whose_connections_never_come_up_can_be_freed)
 {
     for (unsigned round = 0; round < 20; round++) {
@@ -295,6 +305,7 @@ static uint64_t lost_of_hundred(bool keep_lost)
     return lost;
 }
 
+/* guarantees: mux-pool.lost */
 TEST(requests_fail_on_a_lost_connection_that_is_left_in_the_set_and_on_none_that_has_left)
 {
     server = SERVE(.address = socket_path());
@@ -353,6 +364,7 @@ static cen_mux_pool_stats measure(bool keep_lost)
     return now;
 }
 
+/* guarantees: mux-pool.lost */
 TEST(the_share_of_failed_requests_is_measured_with_and_without_leaving_the_set)
 {
     cen_mux_pool_stats leaving = measure(false), staying = measure(true);
@@ -384,6 +396,7 @@ static cen_status inquire(cen_mux_pool *of, uint64_t number)
 }
 
 /* A connection's end is told on the loop's thread, which is held up here; those who use it notice before that. */
+/* guarantees: mux-pool.lost */
 TEST(a_connection_that_refuses_a_request_leaves_the_set_before_the_loop_has_heard_of_its_end)
 {
     unsigned char frame[64];
@@ -414,6 +427,7 @@ TEST(a_connection_that_refuses_a_request_leaves_the_set_before_the_loop_has_hear
     expect_equal(cen_loop_free(loop), CEN_OK);
 }
 
+/* guarantees: mux-pool.L14 */
 TEST(a_child_is_told_that_the_pool_is_its_parents)
 {
     server = SERVE(.name = "echo");

@@ -87,6 +87,7 @@ TEST(connections_are_spread_over_several_addresses)
     end();
 }
 
+/* guarantees: mux-pool.close */
 TEST(close_waits_for_what_is_in_flight_and_fails_what_is_left)
 {
     static inquiry all[20];
@@ -119,6 +120,7 @@ TEST(close_waits_for_what_is_in_flight_and_fails_what_is_left)
     expect_equal(cen_mux_pool_free(NULL), CEN_OK);
 }
 
+/* guarantees: mux-pool.close */
 TEST(free_alone_closes_it_and_tells_those_in_flight)
 {
     static inquiry all[20];
@@ -147,6 +149,7 @@ static void expect_refused(cen_mux_pool_options options, cen_status status, cons
     expect(!none);
 }
 
+/* guarantees: mux-pool.read-section */
 TEST(in_a_read_section_it_is_neither_made_nor_closed_nor_freed)
 {
     cen_mux_pool *other = NULL;
@@ -181,19 +184,23 @@ TEST(options_that_make_no_sense_are_refused_by_name)
     expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .addresses = two, .address_count = 2), CEN_INVALID, "both");
     expect_refused(CEN_MUX_POOL_OPTIONS(.addresses = hole, .address_count = 2), CEN_INVALID, "addresses");
     expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .connections = 2, .names = hole), CEN_INVALID, "names");
-    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .max = -3), CEN_INVALID, "max");
-    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .reroutes = CEN_OFF), CEN_INVALID, "CEN_NONE: never");
-    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .max_waiters = -3), CEN_INVALID, "CEN_NONE: none waits");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .max_in_flight = -3), CEN_INVALID, "max");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .reroutes = CEN_OFF), CEN_INVALID, "use CEN_NONE for none");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .max_waiters = -3), CEN_INVALID,
+                   "options.max_waiters must not be below CEN_NONE (got -3)");
     expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = -3), CEN_INVALID, "drain_ns");
-    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = 5), CEN_INVALID, "drain_ns is 5 ns");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .drain_ns = 5), CEN_INVALID,
+                   "drain_ns must be at least 100,000 ns (got 5 ns)");
     expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .backoff_reset_ns = 5), CEN_INVALID,
-                   "backoff_reset_ns is 5 ns");
-    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .window_ns = 5), CEN_INVALID, "window_ns is 5 ns");
+                   "backoff_reset_ns must be at least 100,000 ns (got 5 ns)");
+    expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .window_ns = 5), CEN_INVALID,
+                   "window_ns must be at least 100,000 ns (got 5 ns)");
     expect_refused(CEN_MUX_POOL_OPTIONS(.address = "a:1", .mux = &(cen_mux_options){.size = 5}), CEN_INVALID, "mux");
     expect_equal(cen_mux_pool_new(NULL, &pool, NULL), CEN_INVALID);
     AWAIT(cen_loop_users(NULL) == 0);
 }
 
+/* guarantees: mux-pool.names */
 TEST(two_connections_of_one_name_are_an_error)
 {
     const char *names[] = {"left", "right", "left"};
@@ -214,7 +221,7 @@ TEST(the_tree_is_shown_with_its_connections)
     size_t length = cen_mux_pool_dump(pool, text, sizeof text);
     expect(length > 0 && length < sizeof text && strlen(text) == length);
     const char *words[] = {
-        "search", "registry", "connections", "left to 127.0.0.1:", "right to 127.0.0.1:", ": up, 0 in flight"};
+        "search", "registry", "connections", "\"left\" to 127.0.0.1:", "\"right\" to 127.0.0.1:", ": up, 0 in flight"};
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (!strstr(text, words[i])) test_fail(__FILE__, __LINE__, "no \"%s\" in:\n%s", words[i], text);
     char little[8];
@@ -252,6 +259,7 @@ static void count_free(void *argument, void *memory, size_t size, size_t align)
     free(memory);
 }
 
+/* guarantees: mux-pool.close */
 TEST(all_memory_comes_back_to_the_allocator_it_came_from)
 {
     cen_allocator allocator = {.alloc = count_alloc, .free = count_free};
@@ -275,6 +283,7 @@ static void echo_at_last(void *argument, cen_mux_call *call)
 }
 
 /* Whichever allocation fails, anywhere in the process: there is a pool, or an error and nothing left. */
+/* guarantees: mux-pool.close */
 TEST(a_pool_that_gets_no_memory_leaves_none_behind)
 {
     cen_allocator allocator = {.alloc = count_alloc, .free = count_free};

@@ -44,7 +44,7 @@ typedef struct inquiry {
 
 __attribute__((unused)) static void ready_inquiry(inquiry *q, uint64_t number)
 {
-    cen_mux_pool_request_op_init(&q->asking);
+    cen_mux_pool_request_op_init(&q->asking, NULL, NULL);
     q->number = number;
     q->answer = ~number;
     q->asking.request.payload = &q->number;

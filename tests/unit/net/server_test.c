@@ -66,6 +66,7 @@ TEST(a_file_that_a_killed_server_left_is_replaced_and_a_live_one_is_not)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.segments */
 TEST(frames_that_come_byte_by_byte_are_answered)
 {
     server = SERVE(.name = "echo");
@@ -84,6 +85,7 @@ TEST(frames_that_come_byte_by_byte_are_answered)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.segments */
 TEST(many_frames_in_one_segment_are_all_answered)
 {
     server = SERVE(.name = "echo");
@@ -100,6 +102,7 @@ TEST(many_frames_in_one_segment_are_all_answered)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.backpressure */
 TEST(a_client_that_sends_a_larger_payload_than_allowed_is_cut_off)
 {
     server = SERVE(.max_payload = 100);
@@ -151,6 +154,7 @@ static void answer_kept(void *argument)
         if (i % 2 == from) expect_equal(cen_mux_call_reply(kept[i], kept[i]->payload, kept[i]->payload_size), CEN_OK);
 }
 
+/* guarantees: mux.server */
 TEST(calls_are_answered_in_any_order_by_any_thread)
 {
     static bool seen[KEPT];
@@ -176,6 +180,7 @@ TEST(calls_are_answered_in_any_order_by_any_thread)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.server */
 TEST(a_call_outlives_its_client_and_its_server)
 {
     server = SERVE(.handle = keep);
@@ -192,6 +197,7 @@ TEST(a_call_outlives_its_client_and_its_server)
     cen_mux_call_drop(kept[2]);
 }
 
+/* guarantees: mux.server */
 TEST(an_answer_the_codec_cannot_carry_leaves_the_call_to_the_handler)
 {
     server = SERVE(.handle = keep, .codec = cen_codec_lines());
@@ -210,6 +216,7 @@ TEST(an_answer_the_codec_cannot_carry_leaves_the_call_to_the_handler)
 
 /* ---- Too much ------------------------------------------------------------------------------------------ */
 
+/* guarantees: mux.backpressure */
 TEST(a_client_that_does_not_fetch_its_answers_is_read_no_more_until_it_does)
 {
     enum { FRAMES = 400, SIZE = 50000 }; /* 20 MB, more than the system's buffers take */
@@ -288,6 +295,7 @@ static void send_numbers(int fd, uint64_t from, uint64_t to)
     send_all(fd, bytes, size);
 }
 
+/* guarantees: mux.backpressure */
 TEST(a_client_whose_calls_are_not_answered_is_read_no_more_until_one_is)
 {
     enum { MOST = 3, ALL = 20 };
@@ -322,6 +330,7 @@ TEST(a_client_whose_calls_are_not_answered_is_read_no_more_until_one_is)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.backpressure */
 TEST(a_client_that_goes_while_its_calls_are_not_answered_is_noticed)
 {
     cen_mux_server_stats stats = CEN_SIZED(cen_mux_server_stats);
@@ -400,6 +409,7 @@ int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
     return accepted;
 }
 
+/* guarantees: mux.out-of-memory */
 TEST(a_server_without_descriptors_rests_and_takes_clients_in_when_there_are_some)
 {
     struct sockaddr_in place = {.sin_family = AF_INET};
@@ -422,6 +432,7 @@ TEST(a_server_without_descriptors_rests_and_takes_clients_in_when_there_are_some
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.out-of-memory */
 TEST(a_server_that_cannot_accept_rests_whatever_the_system_says_and_however_long)
 {
     /* Of the first the next client may be free, of the others not; the last nobody has heard of. */
@@ -475,8 +486,8 @@ TEST(one_client_is_killed_and_the_others_are_not)
     AWAIT(ceni_load_seq_cst(&told_count) == 4);
     expect_text(told[0], "1 came");
     expect_text(told[1], "2 came");
-    expect_text(told[2], "1 it was killed");
-    expect_text(told[3], "2 the client has closed the connection");
+    expect_text(told[2], "1 killed");
+    expect_text(told[3], "2 closed by the client");
     close(one);
     cen_mux_server_stop(server);
 }
@@ -489,6 +500,7 @@ static void stop_here(void *argument, cen_mux_call *call)
     cen_mux_server_stop(server);
 }
 
+/* guarantees: mux.server */
 TEST(a_handler_may_stop_its_server_and_no_other_call_is_handled)
 {
     server = SERVE(.handle = stop_here);
@@ -502,6 +514,7 @@ TEST(a_handler_may_stop_its_server_and_no_other_call_is_handled)
     close(fd);
 }
 
+/* guarantees: mux.L14 */
 TEST(a_child_cannot_use_the_server_and_the_parent_notices_nothing)
 {
     server = SERVE(.handle = keep);

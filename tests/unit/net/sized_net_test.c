@@ -106,6 +106,7 @@ static cen_status call_pool_mux(void *given)
     return call_pool_new(&options);
 }
 
+/* guarantees: sized.every-size */
 TEST(options_of_every_size_are_accepted)
 {
     static const sized_case cases[] = {
@@ -147,6 +148,7 @@ static cen_status call_pool_close(void *given)
     return status;
 }
 
+/* guarantees: sized.every-size */
 TEST(outputs_of_every_size_are_written_within_their_size)
 {
     static const sized_case cases[] = {

@@ -44,6 +44,7 @@ static void connect_two(int *listener, int *one, int *other)
     AWAIT(ceni_socket_error(*one) == 0);
 }
 
+/* guarantees: mux.well-behaved */
 TEST(every_socket_is_non_blocking_closed_on_exec_and_sends_at_once)
 {
     int listener, one, other;
@@ -63,6 +64,7 @@ static int number_of(int fd, int level, int name)
     return value;
 }
 
+/* guarantees: mux.lost */
 TEST(a_socket_asks_after_a_silence_whether_the_other_side_is_there)
 {
     int listener, one, other, fds[2];
@@ -99,6 +101,7 @@ TEST(a_silence_that_is_longer_than_the_system_counts_is_the_longest_that_it_does
     }
 }
 
+/* guarantees: mux.connect-error */
 TEST(a_socket_that_is_connected_to_itself_is_noticed)
 {
     int listener, one, other, self = socket(AF_INET, SOCK_STREAM, 0);
@@ -115,6 +118,7 @@ TEST(a_socket_that_is_connected_to_itself_is_noticed)
     ceni_socket_close(other);
 }
 
+/* guarantees: mux.well-behaved */
 TEST(a_write_to_one_that_is_gone_is_an_error_and_no_signal)
 {
     int fds[2];
@@ -201,6 +205,7 @@ static void *use_it_and_end(void *argument)
     return NULL;
 }
 
+/* guarantees: mux.well-behaved */
 TEST(none_of_it_is_a_cancellation_point)
 {
     int fds[2];

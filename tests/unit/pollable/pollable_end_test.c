@@ -15,6 +15,7 @@ static unsigned count_descriptors(void)
     return count;
 }
 
+/* guarantees: pollable.out-of-memory */
 TEST(free_closes_every_descriptor)
 {
     cen_error error;
@@ -51,7 +52,7 @@ static void expect_busy(cen_pollable *pollable, const char *why)
     cen_error error = {.status = CEN_OK};
     expect_equal(cen_pollable_free(pollable, &error), CEN_BUSY);
     expect_equal(error.status, CEN_BUSY);
-    if (!strstr(error.text, "pollable \"loop\" is in use: ") || !strstr(error.text, why))
+    if (!strstr(error.text, "pollable \"loop\": still in use: ") || !strstr(error.text, why))
         test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", error.text, why);
 }
 
@@ -61,6 +62,7 @@ static void never(cen_watch *watch, unsigned events)
     expect(false);
 }
 
+/* guarantees: pollable.A5 */
 TEST(free_says_what_still_uses_it_and_changes_nothing)
 {
     cen_pollable *pollable = make_pollable();
@@ -68,12 +70,12 @@ TEST(free_says_what_still_uses_it_and_changes_nothing)
     cen_watch watch = {.ready = never};
     letter one = letter_to(pollable);
     post(&one);
-    expect_busy(pollable, "in use: jobs posted to its executor and not run, at least: 1; ");
+    expect_busy(pollable, "in use: jobs waiting in its executor, at least: 1; ");
     expect(is_readable(pollable));
     expect_equal(run_ready(pollable, false), 1);
-    expect_equal(cen_poller_watch(cen_pollable_poller(pollable), &watch, -1, 0, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(cen_pollable_poller(pollable), &watch, -1, 0, CEN_NEVER, NULL), CEN_OK);
     cen_timer_init(&timer);
-    expect_equal(cen_timer_start(&timer, cen_pollable_runtime(pollable), cen_in_s(3600)), CEN_OK);
+    expect_equal(cen_timer_start(&timer, cen_pollable_runtime(pollable), cen_in_s(3600), NULL), CEN_OK);
     expect_busy(pollable, "in use: users of its runtime (pools, actors, timers): 1, watches of its poller: 1; ");
     expect(cen_future_cancel(&timer.future));
     expect_busy(pollable, "in use: watches of its poller: 1; ");
@@ -86,6 +88,7 @@ TEST(free_says_what_still_uses_it_and_changes_nothing)
     expect_equal(cen_pollable_free(pollable, NULL), CEN_OK);
 }
 
+/* guarantees: pollable.A5 */
 TEST(the_runtime_of_a_pollable_is_not_freed_alone)
 {
     cen_pollable *pollable = make_pollable();
@@ -124,6 +127,7 @@ static void run_until(cen_pollable *pollable, const unsigned *counter)
     }
 }
 
+/* guarantees: pollable.A2 */
 TEST(takes_of_a_pool_are_told_and_time_out_over_the_one_descriptor)
 {
     cen_pollable *pollable = make_pollable();
@@ -142,6 +146,7 @@ TEST(takes_of_a_pool_are_told_and_time_out_over_the_one_descriptor)
     expect_equal(cen_pollable_free(pollable, NULL), CEN_OK);
 }
 
+/* guarantees: pollable.free */
 TEST(a_pollable_is_freed_before_or_after_pools_that_were_closed)
 {
     unsigned before = count_descriptors();
@@ -171,6 +176,7 @@ TEST(a_pollable_is_freed_before_or_after_pools_that_were_closed)
     }
 }
 
+/* guarantees: pollable.free */
 TEST(a_pollable_is_busy_while_something_of_a_pool_that_was_closed_is_out)
 {
     cen_pollable *pollable = make_pollable();
@@ -200,6 +206,7 @@ static void use_in_the_child(cen_pollable *pollable, letter *one)
     _exit(refused && freed && ran ? 0 : 1);
 }
 
+/* guarantees: pollable.L14 */
 TEST(a_child_runs_nothing_of_its_parents_frees_it_and_the_parent_notices_nothing)
 {
     int status = -1;
@@ -207,7 +214,7 @@ TEST(a_child_runs_nothing_of_its_parents_frees_it_and_the_parent_notices_nothing
     cen_timer timer;
     letter one = letter_to(pollable);
     cen_timer_init(&timer);
-    expect_equal(cen_timer_start(&timer, cen_pollable_runtime(pollable), cen_in_s(3600)), CEN_OK);
+    expect_equal(cen_timer_start(&timer, cen_pollable_runtime(pollable), cen_in_s(3600), NULL), CEN_OK);
     run_ready(pollable, false);
     pid_t child = fork();
     if (child == 0) use_in_the_child(pollable, &one);
@@ -229,6 +236,7 @@ static void fork_here(letter *self)
     forked = fork();
 }
 
+/* guarantees: pollable.L14 */
 TEST(a_child_that_comes_back_into_the_run_is_told_so)
 {
     int status = -1;

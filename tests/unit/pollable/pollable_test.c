@@ -8,6 +8,7 @@
 
 /* ---- Jobs ------------------------------------------------------------------------------------------- */
 
+/* guarantees: pollable.A1 */
 TEST(a_job_that_is_posted_before_the_first_run_makes_the_descriptor_readable_until_it_was_run)
 {
     cen_pollable *pollable = make_pollable();
@@ -45,6 +46,7 @@ TEST(what_a_job_causes_in_the_runtime_is_run_by_the_same_run_and_wakes_nobody)
 
 /* ---- More than one run does ---------------------------------------------------------------------------- */
 
+/* guarantees: pollable.A3 */
 TEST(a_run_ends_although_each_job_posts_another_says_so_and_makes_an_edge)
 {
     enum { JOBS = 20000 };
@@ -69,6 +71,7 @@ TEST(a_run_ends_although_each_job_posts_another_says_so_and_makes_an_edge)
     expect_equal(cen_pollable_free(pollable, NULL), CEN_OK);
 }
 
+/* guarantees: pollable.A3 */
 TEST(of_a_burst_of_jobs_a_run_leaves_some_and_the_edges_bring_all_in_their_order)
 {
     enum { JOBS = 10000 };
@@ -103,6 +106,7 @@ static void hear(cen_watch *watch, unsigned events)
     ((ear *)watch)->told++;
 }
 
+/* guarantees: pollable.A3 */
 TEST(more_descriptors_than_one_turn_takes_are_all_told_by_edges)
 {
     enum { PIPES = 300 };
@@ -113,7 +117,7 @@ TEST(more_descriptors_than_one_turn_takes_are_all_told_by_edges)
     for (int i = 0; i < PIPES; i++) {
         ears[i].watch.ready = hear;
         expect_equal(pipe(pairs[i]), 0);
-        expect_equal(cen_poller_watch(poller, &ears[i].watch, pairs[i][0], CEN_READABLE, CEN_NEVER), CEN_OK);
+        expect_equal(cen_poller_watch(poller, &ears[i].watch, pairs[i][0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
         expect_equal(write(pairs[i][1], "a", 1), 1);
     }
     size_t told = 0, ran;
@@ -134,9 +138,11 @@ static void watch_writable(cen_watch *watch, unsigned events)
 {
     hear(watch, events);
     int fd = ((ear *)watch)->fd;
-    if (watches_again) expect_equal(cen_poller_watch(watch->argument, watch, fd, CEN_WRITABLE, CEN_NEVER), CEN_OK);
+    if (watches_again)
+        expect_equal(cen_poller_watch(watch->argument, watch, fd, CEN_WRITABLE, CEN_NEVER, NULL), CEN_OK);
 }
 
+/* guarantees: pollable.A3 */
 TEST(descriptors_that_are_always_ready_do_not_keep_jobs_from_being_run)
 {
     enum { PIPES = 100 };
@@ -149,7 +155,7 @@ TEST(descriptors_that_are_always_ready_do_not_keep_jobs_from_being_run)
         ears[i] =
             (ear){.watch = {.ready = watch_writable, .argument = cen_pollable_poller(pollable)}, .fd = writable[1]};
         expect_equal(
-            cen_poller_watch(cen_pollable_poller(pollable), &ears[i].watch, writable[1], CEN_WRITABLE, CEN_NEVER),
+            cen_poller_watch(cen_pollable_poller(pollable), &ears[i].watch, writable[1], CEN_WRITABLE, CEN_NEVER, NULL),
             CEN_OK);
     }
     post(&one);
@@ -173,9 +179,10 @@ static void start_timer(cen_timer *timer, cen_pollable *pollable, int64_t moment
     cen_timer_init(timer);
     timer->future.user = done;
     expect_equal(cen_future_then(&timer->future, count_future, cen_pollable_executor(pollable)), CEN_OK);
-    expect_equal(cen_timer_start(timer, cen_pollable_runtime(pollable), cen_at(moment)), CEN_OK);
+    expect_equal(cen_timer_start(timer, cen_pollable_runtime(pollable), cen_at(moment), NULL), CEN_OK);
 }
 
+/* guarantees: pollable.A2 */
 TEST(deadlines_of_runtime_and_poller_make_the_descriptor_readable_by_themselves)
 {
     cen_pollable *pollable = make_pollable();
@@ -184,7 +191,7 @@ TEST(deadlines_of_runtime_and_poller_make_the_descriptor_readable_by_themselves)
     unsigned done = 0;
     int64_t begun = cen_clock(), last = begun + CEN_MS(30);
     for (int i = 0; i < 3; i++) start_timer(&timers[i], pollable, last - i * CEN_MS(10), &done);
-    expect_equal(cen_poller_watch(cen_pollable_poller(pollable), &late.watch, -1, 0, cen_at(last)), CEN_OK);
+    expect_equal(cen_poller_watch(cen_pollable_poller(pollable), &late.watch, -1, 0, cen_at(last), NULL), CEN_OK);
     run_ready(pollable, false);
     while (done < 3 || late.told < 1) {
         await_readable(pollable); /* and no timeout of the loop's own */
@@ -196,6 +203,7 @@ TEST(deadlines_of_runtime_and_poller_make_the_descriptor_readable_by_themselves)
     expect_equal(cen_pollable_free(pollable, NULL), CEN_OK);
 }
 
+/* guarantees: pollable.A2 */
 TEST(an_earlier_deadline_that_is_set_between_two_runs_makes_an_edge_in_time)
 {
     cen_pollable *pollable = make_pollable();
@@ -215,6 +223,7 @@ TEST(an_earlier_deadline_that_is_set_between_two_runs_makes_an_edge_in_time)
     expect_equal(cen_pollable_free(pollable, NULL), CEN_OK);
 }
 
+/* guarantees: pollable.next */
 TEST(the_next_deadline_is_the_first_of_runtime_and_poller_and_0_if_something_is_due)
 {
     cen_pollable *pollable = make_pollable();
@@ -228,7 +237,7 @@ TEST(the_next_deadline_is_the_first_of_runtime_and_poller_and_0_if_something_is_
     int64_t ns = cen_pollable_next_deadline(pollable);
     expect(ns > 0 && ns <= CEN_HOURS(2));
     expect_equal(
-        cen_poller_watch(cen_pollable_poller(pollable), &watch.watch, -1, 0, cen_at(cen_clock() + CEN_HOURS(1))),
+        cen_poller_watch(cen_pollable_poller(pollable), &watch.watch, -1, 0, cen_at(cen_clock() + CEN_HOURS(1)), NULL),
         CEN_OK);
     ns = cen_pollable_next_deadline(pollable);
     expect(ns > 0 && ns <= CEN_HOURS(1));
@@ -252,6 +261,7 @@ static void run_within(letter *self)
     expect_equal(cen_pollable_free(self->pollable, NULL), CEN_MISUSE);
 }
 
+/* guarantees: pollable.A4 */
 TEST(a_run_from_within_is_misuse_and_the_descriptor_is_readable_once_more)
 {
     cen_pollable *pollable = make_pollable();
@@ -283,6 +293,7 @@ static void *run_it(void *pollable)
     return NULL;
 }
 
+/* guarantees: pollable.A4 */
 TEST(a_second_thread_is_refused_and_what_it_was_woken_for_makes_another_edge)
 {
     pthread_t thread;
@@ -338,6 +349,7 @@ static void *post_all(void *argument)
     return NULL;
 }
 
+/* guarantees: pollable.A1 */
 TEST(an_edge_triggered_loop_without_a_timeout_runs_all_that_other_threads_post)
 {
     static poster posters[POSTERS];

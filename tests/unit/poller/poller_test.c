@@ -34,7 +34,7 @@ static void hear(cen_watch *watch, unsigned events)
     e->told++;
     e->last = events;
     e->at = cen_clock();
-    if (e->again-- > 0) expect_equal(cen_poller_watch(e->poller, watch, e->fd, CEN_READABLE, CEN_NEVER), CEN_OK);
+    if (e->again-- > 0) expect_equal(cen_poller_watch(e->poller, watch, e->fd, CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
 }
 
 static cen_poller *make(bool manual)
@@ -54,7 +54,7 @@ static ear listening(cen_poller *poller, int fd)
 static uint32_t polled(cen_poller *poller, cen_deadline deadline)
 {
     uint32_t told;
-    cen_status status = cen_poller_poll(poller, deadline, &told);
+    cen_status status = cen_poller_poll(poller, deadline, &told, NULL);
     expect_equal(status, told ? CEN_OK : CEN_TIMEOUT);
     return told;
 }
@@ -65,13 +65,14 @@ static bool is_readable(int fd)
     return poll(&one, 1, 0) == 1;
 }
 
+/* guarantees: poller.once */
 TEST(a_descriptor_is_told_once_when_it_is_ready_and_again_when_it_is_watched_again)
 {
     int pair[2];
     expect_equal(pipe(pair), 0);
     cen_poller *poller = make(true);
     ear e = listening(poller, pair[0]);
-    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
     expect_equal(polled(poller, CEN_NOW), 0);
     expect_equal(write(pair[1], "ab", 2), 2);
     expect(is_readable(cen_poller_fd(poller)));
@@ -79,22 +80,23 @@ TEST(a_descriptor_is_told_once_when_it_is_ready_and_again_when_it_is_watched_aga
     expect_equal(e.last, CEN_READABLE);
     expect_equal(polled(poller, CEN_NOW), 0); /* still readable, but nobody asks */
     expect(!is_readable(cen_poller_fd(poller)));
-    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
     expect_equal(polled(poller, CEN_NEVER), 1);
     expect_equal(e.told, 2);
     expect_equal(cen_poller_free(poller), CEN_OK);
 }
 
+/* guarantees: poller.once */
 TEST(the_other_end_that_goes_is_told_without_being_asked_for)
 {
     int pair[2];
     expect_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     cen_poller *poller = make(true);
     ear e = listening(poller, pair[0]);
-    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE | CEN_WRITABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE | CEN_WRITABLE, CEN_NEVER, NULL), CEN_OK);
     expect_equal(polled(poller, CEN_NEVER), 1);
     expect_equal(e.last, CEN_WRITABLE);
-    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
     close(pair[1]);
     expect_equal(polled(poller, CEN_NEVER), 1);
     expect_equal(e.last, CEN_READABLE | CEN_HUNG_UP);
@@ -107,7 +109,7 @@ TEST(what_was_asked_for_is_told_with_the_end_of_a_pipe)
     int ends[2];
     expect(pipe(ends) == 0);
     ear reader = listening(poller, ends[0]);
-    expect_equal(cen_poller_watch(poller, &reader.watch, ends[0], CEN_READABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &reader.watch, ends[0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
     close(ends[1]);
     expect_equal(polled(poller, cen_in_s(1)), 1);
     expect_equal(reader.last, CEN_READABLE | CEN_HUNG_UP);
@@ -115,6 +117,7 @@ TEST(what_was_asked_for_is_told_with_the_end_of_a_pipe)
     expect_equal(cen_poller_free(poller), CEN_OK);
 }
 
+/* guarantees: poller.deadlines */
 TEST(deadlines_come_in_their_order_and_make_the_descriptor_readable)
 {
     int pair[2];
@@ -122,9 +125,9 @@ TEST(deadlines_come_in_their_order_and_make_the_descriptor_readable)
     cen_poller *poller = make(true);
     ear on_fd = listening(poller, pair[0]), alone = listening(poller, -1), earlier = listening(poller, -1);
     int64_t begun = cen_clock();
-    expect_equal(cen_poller_watch(poller, &on_fd.watch, pair[0], CEN_READABLE, cen_at(begun + 30 * MS)), CEN_OK);
-    expect_equal(cen_poller_watch(poller, &alone.watch, -1, 0, cen_at(begun + 50 * MS)), CEN_OK);
-    expect_equal(cen_poller_watch(poller, &earlier.watch, -1, 0, cen_at(begun + 10 * MS)), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &on_fd.watch, pair[0], CEN_READABLE, cen_at(begun + 30 * MS), NULL), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &alone.watch, -1, 0, cen_at(begun + 50 * MS), NULL), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &earlier.watch, -1, 0, cen_at(begun + 10 * MS), NULL), CEN_OK);
     while (!alone.told) {
         struct pollfd one = {cen_poller_fd(poller), POLLIN, 0};
         expect_equal(poll(&one, 1, 10000), 1);
@@ -139,6 +142,7 @@ TEST(deadlines_come_in_their_order_and_make_the_descriptor_readable)
     expect_equal(cen_poller_free(poller), CEN_OK);
 }
 
+/* guarantees: poller.exact */
 TEST(what_is_unwatched_is_not_told_even_if_it_was_ready)
 {
     int pair[2];
@@ -146,12 +150,12 @@ TEST(what_is_unwatched_is_not_told_even_if_it_was_ready)
     cen_poller *poller = make(true);
     ear e = listening(poller, pair[0]), other = listening(poller, pair[0]);
     expect(!cen_poller_unwatch(poller, &e.watch));
-    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, cen_in_ms(1)), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, cen_in_ms(1), NULL), CEN_OK);
     expect_equal(write(pair[1], "a", 1), 1);
     expect(cen_poller_unwatch(poller, &e.watch));
     expect(!cen_poller_unwatch(poller, &e.watch));
     expect_equal(polled(poller, cen_in_ms(20)), 0);
-    expect_equal(cen_poller_watch(poller, &other.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &other.watch, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
     expect_equal(polled(poller, CEN_NOW), 1);
     expect_equal(e.told, 0);
     expect_equal(other.told, 1);
@@ -172,9 +176,10 @@ static void unwatch_the_other(cen_watch *watch, unsigned events)
     expect_equal(pipe(pair), 0);
     expect_equal(dup2(pair[0], other->fd), other->fd);
     other->watch.ready = hear;
-    expect_equal(cen_poller_watch(e->poller, &other->watch, other->fd, CEN_READABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(e->poller, &other->watch, other->fd, CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
 }
 
+/* guarantees: poller.exact */
 TEST(an_event_that_was_fetched_before_an_unwatch_does_not_reach_the_next_watch_of_that_descriptor)
 {
     int one[2], two[2];
@@ -185,8 +190,8 @@ TEST(an_event_that_was_fetched_before_an_unwatch_does_not_reach_the_next_watch_o
     a.watch.ready = b.watch.ready = unwatch_the_other;
     victims[0] = &a;
     victims[1] = &b;
-    expect_equal(cen_poller_watch(poller, &a.watch, one[0], CEN_READABLE, CEN_NEVER), CEN_OK);
-    expect_equal(cen_poller_watch(poller, &b.watch, two[0], CEN_READABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &a.watch, one[0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &b.watch, two[0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
     expect_equal(write(one[1], "a", 1), 1);
     expect_equal(write(two[1], "b", 1), 1);
     expect_equal(polled(poller, CEN_NOW), 1);
@@ -204,6 +209,7 @@ static void free_itself(cen_watch *watch, unsigned events)
     free(watch);
 }
 
+/* guarantees: poller.once */
 TEST(a_watch_may_free_itself_or_watch_again_in_its_ready)
 {
     int pair[2];
@@ -214,33 +220,34 @@ TEST(a_watch_may_free_itself_or_watch_again_in_its_ready)
     cen_watch *fleeting = calloc(1, sizeof *fleeting);
     fleeting->ready = free_itself;
     fleeting->argument = &told;
-    expect_equal(cen_poller_watch(poller, fleeting, pair[0], CEN_READABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(poller, fleeting, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
     expect_equal(polled(poller, CEN_NOW), 1);
     expect_equal(told, 1);
     ear e = listening(poller, pair[0]);
     e.again = 2;
-    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
     for (int i = 0; i < 3; i++) expect_equal(polled(poller, CEN_NOW), 1);
     expect_equal(polled(poller, CEN_NOW), 0);
     expect_equal(e.told, 3);
     expect_equal(cen_poller_free(poller), CEN_OK);
 }
 
+/* guarantees: poller.misuse */
 TEST(misuse_is_told_and_changes_nothing)
 {
     int pair[2], file = open("/dev/null", O_RDONLY);
     expect_equal(pipe(pair), 0);
     cen_poller *poller = make(true);
     ear e = listening(poller, pair[0]), other = listening(poller, pair[0]);
-    expect_equal(cen_poller_watch(NULL, &e.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_INVALID);
-    expect_equal(cen_poller_watch(poller, NULL, pair[0], CEN_READABLE, CEN_NEVER), CEN_INVALID);
-    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], 0, CEN_NEVER), CEN_INVALID);
-    expect_equal(cen_poller_watch(poller, &e.watch, -1, CEN_READABLE, CEN_NEVER), CEN_INVALID);
-    expect_equal(cen_poller_watch(poller, &e.watch, 1000000, CEN_READABLE, CEN_NEVER), CEN_INVALID);
-    expect_equal(cen_poller_watch(poller, &e.watch, file, CEN_READABLE, CEN_NEVER), CEN_INVALID);
-    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_OK);
-    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_MISUSE);
-    expect_equal(cen_poller_watch(poller, &other.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_EXISTS);
+    expect_equal(cen_poller_watch(NULL, &e.watch, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_INVALID);
+    expect_equal(cen_poller_watch(poller, NULL, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_INVALID);
+    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], 0, CEN_NEVER, NULL), CEN_INVALID);
+    expect_equal(cen_poller_watch(poller, &e.watch, -1, CEN_READABLE, CEN_NEVER, NULL), CEN_INVALID);
+    expect_equal(cen_poller_watch(poller, &e.watch, 1000000, CEN_READABLE, CEN_NEVER, NULL), CEN_INVALID);
+    expect_equal(cen_poller_watch(poller, &e.watch, file, CEN_READABLE, CEN_NEVER, NULL), CEN_INVALID);
+    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_MISUSE);
+    expect_equal(cen_poller_watch(poller, &other.watch, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_EXISTS);
     expect_equal(cen_poller_free(poller), CEN_BUSY);
     expect(cen_poller_unwatch(poller, &e.watch));
     expect_equal(cen_poller_free(poller), CEN_OK);
@@ -253,36 +260,63 @@ TEST(misuse_is_told_and_changes_nothing)
 static void misbehave(cen_watch *watch, unsigned events)
 {
     hear(watch, events);
-    expect_equal(cen_poller_poll(((ear *)watch)->poller, CEN_NOW, NULL), CEN_MISUSE);
+    expect_equal(cen_poller_poll(((ear *)watch)->poller, CEN_NOW, NULL, NULL), CEN_MISUSE);
     expect_equal(cen_poller_free(((ear *)watch)->poller), CEN_MISUSE);
 }
 
+TEST(a_watch_that_is_refused_says_why)
+{
+    cen_poller *poller = make(true), *threaded = make(false);
+    cen_error error;
+    int fd = eventfd(0, EFD_CLOEXEC);
+    ear one = listening(poller, fd), other = listening(poller, fd);
+    expect_equal(cen_poller_watch(poller, &one.watch, fd, 0, CEN_NEVER, &error), CEN_INVALID);
+    expect(strstr(error.text, "events must include CEN_READABLE or CEN_WRITABLE"));
+    expect_equal(cen_poller_watch(poller, &one.watch, fd, CEN_READABLE, CEN_NEVER, &error), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &one.watch, fd, CEN_READABLE, CEN_NEVER, &error), CEN_MISUSE);
+    expect(strstr(error.text, "the watch is in use"));
+    expect_equal(cen_poller_watch(poller, &other.watch, fd, CEN_READABLE, CEN_NEVER, &error), CEN_EXISTS);
+    expect(strstr(error.text, "another watch already watches it"));
+    expect_equal(error.status, CEN_EXISTS);
+    expect_equal(cen_poller_poll(poller, CEN_NOW, NULL, &error), CEN_TIMEOUT);
+    expect(strstr(error.text, "no watch became ready before the deadline"));
+    expect_equal(cen_poller_poll(threaded, CEN_NOW, NULL, &error), CEN_MISUSE);
+    expect(strstr(error.text, "options.manual"));
+    expect(cen_poller_unwatch(poller, &one.watch));
+    expect_equal(cen_poller_free(poller), CEN_OK);
+    expect_equal(cen_poller_free(threaded), CEN_OK);
+    close(fd);
+}
+
+/* guarantees: poller.misuse */
 TEST(a_ready_can_neither_poll_nor_free)
 {
     cen_poller *poller = make(true), *threaded = make(false);
     ear e = listening(poller, -1);
     e.watch.ready = misbehave;
-    expect_equal(cen_poller_watch(poller, &e.watch, -1, 0, cen_in_ms(1)), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &e.watch, -1, 0, cen_in_ms(1), NULL), CEN_OK);
     expect_equal(polled(poller, CEN_NEVER), 1);
-    expect_equal(cen_poller_poll(threaded, CEN_NOW, NULL), CEN_MISUSE);
+    expect_equal(cen_poller_poll(threaded, CEN_NOW, NULL, NULL), CEN_MISUSE);
     expect_equal(cen_poller_fd(threaded), -1);
     expect_equal(cen_poller_free(poller), CEN_OK);
     expect_equal(cen_poller_free(threaded), CEN_OK);
 }
 
+/* guarantees: poller.misuse */
 TEST(a_forked_child_is_told_so_and_the_parent_notices_nothing)
 {
     int pair[2], status;
     expect_equal(pipe(pair), 0);
     cen_poller *poller = make(false);
     ear e = listening(poller, pair[0]);
-    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &e.watch, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
     pid_t child = fork();
     if (child == 0) {
         cen_watch watch = {.ready = hear};
-        bool right = cen_poller_watch(poller, &watch, pair[0], CEN_READABLE, CEN_NEVER) == CEN_FORKED &&
-                     !cen_poller_unwatch(poller, &e.watch) && cen_poller_poll(poller, CEN_NOW, NULL) == CEN_FORKED &&
-                     cen_poller_fd(poller) == -1 && cen_poller_free(poller) == CEN_OK;
+        bool right = cen_poller_watch(poller, &watch, pair[0], CEN_READABLE, CEN_NEVER, NULL) == CEN_FORKED &&
+                     !cen_poller_unwatch(poller, &e.watch) &&
+                     cen_poller_poll(poller, CEN_NOW, NULL, NULL) == CEN_FORKED && cen_poller_fd(poller) == -1 &&
+                     cen_poller_free(poller) == CEN_OK;
         _exit(right ? 0 : 1);
     }
     expect_equal(waitpid(child, &status, 0), child);
@@ -322,7 +356,7 @@ static void *race(void *argument)
         char byte = 'a';
         uint32_t before = ceni_load_seq_cst(&r->told);
         cen_deadline deadline = i % 3 == 0 ? cen_in_ns(1) : CEN_NEVER;
-        expect_equal(cen_poller_watch(r->poller, &r->watch, r->pair[0], CEN_READABLE, deadline), CEN_OK);
+        expect_equal(cen_poller_watch(r->poller, &r->watch, r->pair[0], CEN_READABLE, deadline, NULL), CEN_OK);
         if (i % 2) expect_equal(write(r->pair[1], &byte, 1), 1);
         if (i % 5 == 0) sched_yield();
         bool was = cen_poller_unwatch(r->poller, &r->watch);
@@ -334,6 +368,7 @@ static void *race(void *argument)
     return NULL;
 }
 
+/* guarantees: poller.exact */
 TEST(ready_deadline_and_unwatch_race_and_exactly_one_has_it)
 {
     static racer racers[PAIRS];
@@ -371,15 +406,16 @@ static void go_on(cen_watch *watch, unsigned events)
     ceni_add_seq_cst(&self->calls, 1u);
     if (ceni_load_seq_cst(&self->over)) return;
     sched_yield(); /* it is watched by nobody meanwhile */
-    expect_equal(cen_poller_watch(self->poller, watch, -1, 0, cen_in_ns(1)), CEN_OK);
+    expect_equal(cen_poller_watch(self->poller, watch, -1, 0, cen_in_ns(1), NULL), CEN_OK);
 }
 
+/* guarantees: poller.busy */
 TEST(a_poller_is_busy_while_a_ready_runs_that_watches_again)
 {
     cen_poller *poller = make(false);
     chain links = {.watch = {.ready = go_on}, .poller = poller};
     cen_status status = CEN_BUSY;
-    expect_equal(cen_poller_watch(poller, &links.watch, -1, 0, cen_in_ns(1)), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &links.watch, -1, 0, cen_in_ns(1), NULL), CEN_OK);
     while (ceni_load_seq_cst(&links.calls) < 2000) expect_equal(cen_poller_free(poller), CEN_BUSY);
     ceni_store_seq_cst(&links.over, true);
     while (status == CEN_BUSY) status = cen_poller_free(poller);
@@ -396,10 +432,10 @@ TEST(a_poller_shows_what_it_watches_for_what_and_until_when)
     cen_poller_options options = CEN_POLLER_OPTIONS(.manual = true, .name = "ears");
     expect_equal(cen_poller_new(&options, &poller, NULL), CEN_OK);
     ear readable = listening(poller, pair[0]), both = listening(poller, sockets[0]), timer = listening(poller, -1);
-    expect_equal(cen_poller_watch(poller, &readable.watch, pair[0], CEN_READABLE, CEN_NEVER), CEN_OK);
-    expect_equal(cen_poller_watch(poller, &both.watch, sockets[0], CEN_READABLE | CEN_WRITABLE, cen_in_s(1000)),
+    expect_equal(cen_poller_watch(poller, &readable.watch, pair[0], CEN_READABLE, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &both.watch, sockets[0], CEN_READABLE | CEN_WRITABLE, cen_in_s(1000), NULL),
                  CEN_OK);
-    expect_equal(cen_poller_watch(poller, &timer.watch, -1, 0, cen_in_s(1000)), CEN_OK);
+    expect_equal(cen_poller_watch(poller, &timer.watch, -1, 0, cen_in_s(1000), NULL), CEN_OK);
     description_take(&s, "poller", "ears", 10);
     expect(description_truth(&s, "manual"));
     expect_equal(description_number(&s, "timers"), 1);
@@ -441,6 +477,7 @@ static void free_unlocked(void *unused, void *memory, size_t size, size_t align)
     free(memory);
 }
 
+/* guarantees: pool.allocator-unlocked */
 TEST(the_allocator_is_called_with_no_lock_held)
 {
     enum { MANY = 200 };
@@ -456,8 +493,8 @@ TEST(the_allocator_is_called_with_no_lock_held)
         fds[i] = eventfd(0, EFD_CLOEXEC);
         expect(fds[i] >= 0);
         ears[i] = listening(poller, fds[i]);
-        expect_equal(cen_poller_watch(poller, &ears[i].watch, fds[i], CEN_READABLE, cen_in_s(1000 + i)), CEN_OK);
-        expect_equal(cen_poller_watch(poller, &ears[i].watch, fds[i], CEN_READABLE, CEN_NEVER), CEN_MISUSE);
+        expect_equal(cen_poller_watch(poller, &ears[i].watch, fds[i], CEN_READABLE, cen_in_s(1000 + i), NULL), CEN_OK);
+        expect_equal(cen_poller_watch(poller, &ears[i].watch, fds[i], CEN_READABLE, CEN_NEVER, NULL), CEN_MISUSE);
     }
     expect(allocations >= before + 4);
     for (int i = 0; i < MANY; i++) {

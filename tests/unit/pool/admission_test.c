@@ -24,6 +24,7 @@ static int64_t estimate(void)
     return expect_sound(pool).estimated_wait_ns;
 }
 
+/* guarantees: overload.estimate */
 TEST(the_estimate_is_the_number_of_those_who_come_first_and_one_times_the_time_between_two_servings)
 {
     cen_lease lease = begin_pace(10 * MS, .max_barging_ns = 0);
@@ -41,6 +42,7 @@ TEST(the_estimate_is_the_number_of_those_who_come_first_and_one_times_the_time_b
     free_pool(pool);
 }
 
+/* guarantees: overload.estimate */
 TEST(of_a_long_line_of_low_ones_those_count_that_have_waited_for_long)
 {
     cen_lease lease = begin_pace(1 * MS, .aging_ns = 50 * MS);
@@ -48,7 +50,7 @@ TEST(of_a_long_line_of_low_ones_those_count_that_have_waited_for_long)
         come('L', PENDING, CEN_PRIORITY_LOW);
         ceni_world_advance(i < 20 ? 5 * MS : 0);
     }
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     ceni_pool_waiter normal = {.priority = CEN_PRIORITY_NORMAL}, high = {.priority = CEN_PRIORITY_HIGH},
                      low = {.priority = CEN_PRIORITY_LOW};
     int64_t now = ceni_clock_now();
@@ -57,11 +59,12 @@ TEST(of_a_long_line_of_low_ones_those_count_that_have_waited_for_long)
     expect_equal(ceni_turn_ahead_locked(pool, &high, now), 1);
     expect_equal(ceni_turn_ahead_locked(pool, &high, now + 100 * MS), 21);
     expect_equal(ceni_turn_ahead_locked(pool, &normal, now - 51 * MS), 0);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     expect_order(&lease, "LLLLLLLLLLLLLLLLLLLLL");
     free_pool(pool);
 }
 
+/* guarantees: overload.estimate */
 TEST(the_average_follows_and_the_latest_counts_most)
 {
     cen_lease lease = begin_pace(8 * MS, .max_barging_ns = 0);
@@ -81,6 +84,7 @@ static comer *refused(cen_priority priority, cen_deadline deadline)
     return self->told && next_told() == self ? self : NULL;
 }
 
+/* guarantees: overload.refusal */
 TEST(a_take_that_would_be_served_after_its_deadline_is_refused_at_once_and_told_when_to_try_again)
 {
     cen_lease lease = begin_pace(10 * MS, .refuse_late = true);
@@ -90,22 +94,22 @@ TEST(a_take_that_would_be_served_after_its_deadline_is_refused_at_once_and_told_
     expect(late && late->status == CEN_OVERLOAD);
     const cen_error *error = &late->take.error;
     expect(error->status == CEN_OVERLOAD && error->cause == CEN_CAUSE_LATE && error->retry_after_ns == 1);
-    expect_error(error, CEN_OVERLOAD,
-                 "refused at once, because it would most likely be served after its deadline (refuse_late)");
+    expect_error(error, CEN_OVERLOAD, "refused at once: the estimated wait exceeds the deadline (refuse_late)");
     late = refused(CEN_PRIORITY_NORMAL, cen_in_ms(12));
     expect(late && late->take.error.retry_after_ns == 18 * MS);
-    expect_error(&late->take.error, CEN_OVERLOAD, "; try again in about 18 ms. Backlog: ");
+    expect_error(&late->take.error, CEN_OVERLOAD, "; try again in about 18 ms. Exhausted: ");
     expect(!refused(CEN_PRIORITY_NORMAL, cen_in_ms(30))); /* exactly in time: it waits */
     expect(!refused(CEN_PRIORITY_HIGH, cen_in_ms(12)));   /* comes first */
     cen_pool_stats s = expect_sound(pool);
     expect(s.refused_late == 2 && s.refused == 0 && s.waited == 8);
     char text[2000];
     cen_pool_explain(pool, text, sizeof text);
-    expect(strstr(text, "Takes refused because they would have been served too late: 2.\n"));
+    expect(strstr(text, "Takes refused because of their deadlines (refuse_late): 2.\n"));
     expect_order(&lease, "XABX");
     free_pool(pool);
 }
 
+/* guarantees: overload.estimate */
 TEST(
     nobody_is_refused_who_has_no_deadline_or_finds_nobody_in_line_or_before_anything_is_known_or_while_the_pool_is_paused)
 {
@@ -134,6 +138,7 @@ TEST(
     free_pool(pool);
 }
 
+/* guarantees: overload.estimate */
 TEST(while_nobody_is_served_the_estimate_grows)
 {
     cen_lease lease = begin_pace(1 * MS, .refuse_late = true);
@@ -146,6 +151,7 @@ TEST(while_nobody_is_served_the_estimate_grows)
     free_pool(pool);
 }
 
+/* guarantees: overload.estimate */
 TEST(a_time_in_which_the_pool_was_paused_does_not_count)
 {
     cen_lease lease = begin_pace(10 * MS, .max_barging_ns = 0);
@@ -161,6 +167,7 @@ TEST(a_time_in_which_the_pool_was_paused_does_not_count)
 
 /* ---- The other rules --------------------------------------------------------------------------------- */
 
+/* guarantees: overload.refusal */
 TEST(a_full_line_says_in_which_time_it_would_be_served)
 {
     cen_lease lease = begin_pace(10 * MS, .max_waiters = 4);
@@ -196,6 +203,7 @@ TEST(a_full_line_says_how_many_wait_and_how_many_may)
 }
 
 /* The first limit in order is named, though others would refuse, too. */
+/* guarantees: overload.refusal */
 TEST(max_waiters_is_asked_before_the_deadline)
 {
     cen_lease lease = begin_pace(10 * MS, .max_waiters = 4, .refuse_late = true);
@@ -206,6 +214,7 @@ TEST(max_waiters_is_asked_before_the_deadline)
     free_pool(pool);
 }
 
+/* guarantees: overload.refusal */
 TEST(one_that_is_refused_because_nothing_can_be_opened_is_told_when_that_is_tried_again)
 {
     static workshop shop;
@@ -225,6 +234,7 @@ TEST(one_that_is_refused_because_nothing_can_be_opened_is_told_when_that_is_trie
     free_pool(pool);
 }
 
+/* guarantees: overload.refusal */
 TEST(a_timeout_and_a_misuse_are_no_refusal_and_an_error_that_is_used_again_forgets_its_cause)
 {
     cen_lease lease = begin_one(.max_waiters = 1), other;

@@ -32,6 +32,7 @@ static void hear(void *unused, const cen_event *event, uint64_t missed)
     (void)unused, (void)event;
 }
 
+/* guarantees: pool.allocator-unlocked */
 TEST(the_allocator_is_called_with_no_lock_held_for_the_first_ask_with_a_deadline)
 {
     asker one;
@@ -47,6 +48,7 @@ TEST(the_allocator_is_called_with_no_lock_held_for_the_first_ask_with_a_deadline
     ceni_world_settle();
 }
 
+/* guarantees: pool.allocator-unlocked */
 TEST(the_allocator_is_called_with_no_lock_held_by_a_resize_and_a_listener)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .allocator = &unlocked), 1);

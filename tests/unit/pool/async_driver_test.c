@@ -25,6 +25,7 @@ static void expect_lent(int number)
     give_back(&take_of_mine.lease);
 }
 
+/* guarantees: later.async */
 TEST(one_who_asks_for_now_gets_what_is_idle_and_trusted_although_the_driver_tests)
 {
     for (int blocks = 0; blocks < 2; blocks++) {
@@ -50,6 +51,7 @@ static cen_pool *begin_old(unsigned kind)
     return pool;
 }
 
+/* guarantees: later.async */
 TEST(one_who_asks_for_now_has_what_was_idle_for_long_tested_here_if_that_is_quick)
 {
     cen_pool *pool = begin_old(0);
@@ -59,6 +61,7 @@ TEST(one_who_asks_for_now_has_what_was_idle_for_long_tested_here_if_that_is_quic
     end_life(&s, pool);
 }
 
+/* guarantees: later.async */
 TEST(one_who_asks_for_now_is_not_lent_what_a_helper_has_to_test_first)
 {
     cen_pool *pool = begin_old(BLOCKS);
@@ -72,6 +75,7 @@ TEST(one_who_asks_for_now_is_not_lent_what_a_helper_has_to_test_first)
     end_life(&s, pool);
 }
 
+/* guarantees: later.async */
 TEST(one_who_asks_is_told_when_an_opening_is_done_later)
 {
     c = (clerk){.opened = 0};
@@ -84,6 +88,7 @@ TEST(one_who_asks_is_told_when_an_opening_is_done_later)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.async */
 TEST(one_who_asks_is_told_what_an_opening_that_fails_later_said)
 {
     c = (clerk){.opened = 0};
@@ -110,6 +115,7 @@ static void ask_again(cen_take_op *take)
     expect_equal(cen_pool_take_async(asked, CEN_NEVER, take), CEN_OK);
 }
 
+/* guarantees: later.async */
 TEST(who_is_told_inline_by_an_opening_that_is_done_from_within_is_not_inside_the_driver)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN};

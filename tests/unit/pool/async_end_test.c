@@ -25,6 +25,7 @@ static void finish(void)
 
 /* ---- Cancel -------------------------------------------------------------------------------------------------- */
 
+/* guarantees: async.L6 */
 TEST(L6_cancelled_means_that_nothing_was_or_will_be_lent_and_done_is_never_called)
 {
     asker one, two, three;
@@ -48,6 +49,7 @@ TEST(L6_cancelled_means_that_nothing_was_or_will_be_lent_and_done_is_never_calle
     finish();
 }
 
+/* guarantees: async.L6 */
 TEST(L6_too_late_means_that_it_is_told_and_what_it_got_is_its_own)
 {
     cen_inbox *inbox;
@@ -85,6 +87,7 @@ static void give_and_ask_again(asker *self)
     expect_equal(cen_pool_take_async(pool, CEN_NEVER, &self->take), CEN_OK);
 }
 
+/* guarantees: async.stack */
 TEST(a_done_that_gives_and_asks_again_needs_no_more_stack_each_time)
 {
     asker one, two;
@@ -107,6 +110,7 @@ static void cancel_the_other(asker *self)
     give_asked(self);
 }
 
+/* guarantees: async.L6 */
 TEST(L6_a_done_may_cancel_the_next_in_line_and_what_it_gives_goes_to_the_one_after)
 {
     asker one, two, three;
@@ -131,6 +135,7 @@ static void close_pool_inside(asker *self)
     expect_equal(cen_pool_give(&self->take.lease), CEN_REVOKED);
 }
 
+/* guarantees: async.L15 */
 TEST(L15_a_done_may_close_the_pool_and_those_behind_it_are_told)
 {
     asker one, two;
@@ -157,6 +162,7 @@ static void free_pool_inside(asker *self)
 
 enum { BY_GIVE, BY_ASK, BY_TIME, BY_CLOSE, WAYS };
 
+/* guarantees: async.L15 */
 TEST(L15_a_done_may_free_the_pool_when_it_is_called_by_a_give_an_ask_time_or_a_close)
 {
     for (int how = 0; how < WAYS; how++) {
@@ -183,6 +189,7 @@ static void give_held_and_free(asker *self)
     free_pool(pool);
 }
 
+/* guarantees: async.L15 */
 TEST(L15_a_done_that_hears_of_the_close_may_give_what_it_has_and_free_the_pool)
 {
     asker one, two;
@@ -196,6 +203,7 @@ TEST(L15_a_done_that_hears_of_the_close_may_give_what_it_has_and_free_the_pool)
     expect_log(&shop, "+1 -1 ");
 }
 
+/* guarantees: async.L15 */
 TEST(L15_the_same_when_the_close_is_told_by_a_future)
 {
     asker one, two;
@@ -215,24 +223,25 @@ TEST(L15_the_same_when_the_close_is_told_by_a_future)
 }
 
 /* As by a thread that has taken it out of the line and is slow to tell it. */
+/* guarantees: async.L15 */
 TEST(L15_one_who_is_told_after_its_pool_was_freed_still_hears_why)
 {
     asker one;
     prepare(1);
     cen_lease held = take_now(pool);
     ask(&one, pool, CEN_NEVER);
-    ceni_waiters *line = pool->line;
+    ceni_waiters *waiters = pool->waiters;
     uint64_t id = pool->id;
-    ceni_followup call = {.status = CEN_TIMEOUT};
-    ceni_waiters_lock(line);
+    ceni_followup followup = {.status = CEN_TIMEOUT};
+    ceni_waiters_lock(waiters);
     pool->tally.timed_out++;
-    ceni_waiters_drop_first_locked(pool, CENI_WAIT_EXPIRED, &call);
-    ceni_waiters_unlock(line);
+    ceni_waiters_drop_first_locked(pool, CENI_WAIT_EXPIRED, &followup);
+    ceni_waiters_unlock(waiters);
     give_back(&held);
     free_pool(pool);
     expect(!cen_future_cancel(&one.take.future)); /* too late */
     expect_equal(one.told, 0);
-    ceni_waiters_follow_up(line, id, pool, &call);
+    ceni_waiters_follow_up(waiters, id, pool, &followup);
     expect_told(&one, CEN_TIMEOUT);
     expect_error(&one.error, CEN_TIMEOUT, "no object");
 }
@@ -298,6 +307,7 @@ static void serve_by(cen_status (*serve)(void), bool driver)
     ceni_world_settle();
 }
 
+/* guarantees: async.L15 */
 TEST(one_who_is_told_inline_may_free_the_pool_although_the_call_that_served_it_had_more_to_do)
 {
     serve_by(resize_it, true);
@@ -322,6 +332,7 @@ static void ask_again(asker *self)
     ask(&again, pool, CEN_NEVER);
 }
 
+/* guarantees: async.L15 */
 TEST(one_who_is_told_because_a_visitor_gave_is_told_after_the_visit_and_may_ask_again)
 {
     asker one;

@@ -102,6 +102,7 @@ static void begin_counted(int32_t max_waiters)
 
 /* ---- The tests -------------------------------------------------------------------------------------- */
 
+/* guarantees: epoll.served */
 TEST(a_thousand_asks_on_one_epoll_thread_are_all_served_in_the_order_they_came)
 {
     begin_counted(CEN_OFF);
@@ -142,6 +143,7 @@ static void mix(void)
     run_until(&loop.answered, served);
 }
 
+/* guarantees: epoll.served */
 TEST(of_a_thousand_asks_that_are_served_cancelled_or_late_each_ends_in_its_own_way_and_once)
 {
     begin_counted(CEN_OFF);
@@ -152,6 +154,7 @@ TEST(of_a_thousand_asks_that_are_served_cancelled_or_late_each_ends_in_its_own_w
     end();
 }
 
+/* guarantees: epoll.never-parks */
 TEST(no_call_of_the_loop_ever_parks)
 {
     begin_counted(CEN_OFF);
@@ -171,6 +174,7 @@ TEST(no_call_of_the_loop_ever_parks)
     end();
 }
 
+/* guarantees: epoll.no-allocation */
 TEST(asks_cancels_deadlines_and_gives_allocate_nothing)
 {
     begin_counted(CEN_OFF);
@@ -195,6 +199,7 @@ static void on_burst(cen_take_op *take)
     loop.full++;
 }
 
+/* guarantees: epoll.full */
 TEST(in_a_burst_those_beyond_max_waiters_are_told_full_and_the_others_are_served)
 {
     begin_counted(ASKS);
@@ -209,6 +214,7 @@ TEST(in_a_burst_those_beyond_max_waiters_are_told_full_and_the_others_are_served
     end();
 }
 
+/* guarantees: epoll.one-ring */
 TEST(a_loop_that_arms_before_it_sleeps_is_not_rung_by_its_own_gives)
 {
     begin_counted(CEN_OFF);
@@ -231,6 +237,7 @@ static void turn_simply(void)
     }
 }
 
+/* guarantees: epoll.one-ring */
 TEST(a_loop_that_only_drains_is_rung_at_most_once_for_each_sleep)
 {
     begin_counted(CEN_OFF);

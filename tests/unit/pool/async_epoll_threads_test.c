@@ -22,6 +22,7 @@ static const cen_driver_calls slow = {
     .size = sizeof slow, .open = open_late, .close = close_connection, .blocks = true};
 
 /* The opening waits for the loop: a call that waited for the opening would never return. */
+/* guarantees: epoll.never-parks */
 TEST(while_open_hangs_asks_and_cancels_return_and_afterwards_all_are_served)
 {
     expect_equal(sem_init(&opening, 0, 0), 0);
@@ -73,6 +74,7 @@ static void await_waiting(uint32_t wanted)
     }
 }
 
+/* guarantees: epoll.one-queue */
 TEST(L4_asks_of_a_loop_and_threads_that_wait_stand_in_one_line_and_are_served_in_its_order)
 {
     pthread_t threads[PAIRS];
@@ -109,6 +111,7 @@ static void *take_and_give(void *argument)
     return argument;
 }
 
+/* guarantees: epoll.one-queue */
 TEST(asks_of_the_loop_and_takes_of_threads_share_the_connections_and_all_are_served)
 {
     pthread_t threads[2];

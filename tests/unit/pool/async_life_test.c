@@ -45,6 +45,7 @@ TEST(a_paused_pool_lends_nothing_to_who_asks_and_keeps_its_deadline)
     finish();
 }
 
+/* guarantees: async.L10-L12-L16 */
 TEST(L16_a_larger_max_opens_for_those_who_asked_and_a_smaller_one_lets_them_wait)
 {
     asker one, two, three;
@@ -96,6 +97,7 @@ TEST(an_ask_is_not_refused_for_those_in_line_while_a_place_is_left)
     end_life(&s, pool);
 }
 
+/* guarantees: async.L10-L12-L16 */
 TEST(L12_after_a_reload_those_who_asked_get_a_new_object)
 {
     asker one;
@@ -163,6 +165,7 @@ static void reload_again(int turn)
     expect_equal(cen_pool_reload(pool, 0, NULL), CEN_OK);
 }
 
+/* guarantees: async.L10-L12-L16 */
 TEST(L12_any_number_of_reloads_during_an_open_costs_no_stack)
 {
     enum { RELOADS = 100000 };
@@ -185,6 +188,7 @@ static void shrink_or_grow(int turn)
     expect_equal(cen_pool_resize(pool, turn % 2 ? 2 : 1, NULL), CEN_OK);
 }
 
+/* guarantees: async.L10-L12-L16 */
 TEST(L16_any_number_of_resizes_during_an_open_costs_no_stack)
 {
     enum { PAIRS = 50000 };
@@ -202,6 +206,7 @@ TEST(L16_any_number_of_resizes_during_an_open_costs_no_stack)
     finish();
 }
 
+/* guarantees: async.L10-L12-L16 */
 TEST(L11_when_the_breaker_opens_those_who_asked_are_told_what_the_driver_said)
 {
     for (int with_text = 0; with_text < 2; with_text++) {
@@ -229,6 +234,7 @@ TEST(L11_when_the_breaker_opens_those_who_asked_are_told_what_the_driver_said)
     }
 }
 
+/* guarantees: async.L10-L12-L16 */
 TEST(L11_a_driver_that_says_closed_is_not_taken_for_a_pool_that_is)
 {
     script s = {.of[CALL_OPEN] = {.fail_from = 2, .fail_to = 99, .failure = CEN_CLOSED, .code = 7, .text = "hung up"}};
@@ -246,6 +252,7 @@ TEST(L11_a_driver_that_says_closed_is_not_taken_for_a_pool_that_is)
     end_life(&s, pool);
 }
 
+/* guarantees: async.L10-L12-L16 */
 TEST(L11_an_opening_that_takes_too_long_is_no_timeout_of_who_asked)
 {
     script s = {.of[CALL_OPEN] = {.hang_from = 1, .hang_to = 1}};
@@ -262,6 +269,7 @@ TEST(L11_an_opening_that_takes_too_long_is_no_timeout_of_who_asked)
 }
 
 /* With deadlines and without; and one that comes when an attempt may begin is served by it. */
+/* guarantees: life.L11-breaker */
 TEST(L11_who_asks_while_the_breaker_is_open_is_told_after_breaker_wait_ns_or_served_before)
 {
     script s = {.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 99, .failure = CEN_SYSTEM, .code = 61, .text = "refused"}};
@@ -293,6 +301,7 @@ TEST(L11_who_asks_while_the_breaker_is_open_is_told_after_breaker_wait_ns_or_ser
     end_life(&s, pool);
 }
 
+/* guarantees: async.L10-L12-L16 */
 TEST(L10_the_opening_of_one_who_cancelled_goes_on_and_serves_the_next)
 {
     script s = {.of[CALL_OPEN] = {.takes_ns = 10 * MS}};
@@ -313,6 +322,7 @@ TEST(L10_the_opening_of_one_who_cancelled_goes_on_and_serves_the_next)
 
 /* ---- Runtimes -------------------------------------------------------------------------------------------- */
 
+/* guarantees: async.deadline */
 TEST(the_deadline_of_an_ask_is_one_of_its_pools_clock)
 {
     cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true);
@@ -336,6 +346,7 @@ TEST(the_deadline_of_an_ask_is_one_of_its_pools_clock)
     free_runtime(runtime);
 }
 
+/* guarantees: async.deadline */
 TEST(with_a_manual_runtime_deadlines_pass_in_poll_on_its_thread)
 {
     cen_runtime *runtime = make_runtime(.manual = true);
@@ -353,6 +364,7 @@ TEST(with_a_manual_runtime_deadlines_pass_in_poll_on_its_thread)
     free_runtime(runtime);
 }
 
+/* guarantees: async.deadline */
 TEST(a_pool_that_needed_no_runtime_has_one_from_the_first_deadline_until_it_is_freed)
 {
     asker one, two;
@@ -370,6 +382,7 @@ TEST(a_pool_that_needed_no_runtime_has_one_from_the_first_deadline_until_it_is_f
 
 /* ---- Fork ---------------------------------------------------------------------------------------------------- */
 
+/* guarantees: async.L14 */
 TEST(L14_in_a_child_an_ask_of_the_parents_can_be_left_and_the_pool_is_another)
 {
     for (int renews = 0; renews < 2; renews++) {
@@ -442,6 +455,7 @@ static void sweep_end(void)
     free_runtime(sweeps_in);
 }
 
+/* guarantees: async.deadline */
 TEST(an_ask_whose_deadline_cannot_be_kept_for_want_of_memory_is_told_so)
 {
     fault_sweep sweep = {.mask = CENI_FAULT_ALLOC,
@@ -452,6 +466,7 @@ TEST(an_ask_whose_deadline_cannot_be_kept_for_want_of_memory_is_told_so)
     expect_equal(fault_sweep_check(&sweep), 1); /* what keeps deadlines, and nothing else */
 }
 
+/* guarantees: async.deadline */
 TEST(an_ask_whose_deadline_nobody_could_keep_for_want_of_a_thread_is_told_so)
 {
     fault_sweep sweep = {.mask = CENI_FAULT_THREAD,
@@ -483,6 +498,7 @@ static void sweep_end_closed(void)
     free_runtime(sweeps_in);
 }
 
+/* guarantees: async.deadline */
 TEST(a_close_whose_deadline_nobody_could_keep_for_want_of_a_thread_changes_nothing)
 {
     fault_sweep sweep = {.mask = CENI_FAULT_THREAD,
@@ -509,6 +525,7 @@ TEST(with_backtraces_an_ask_that_is_served_at_once_has_its_calls_listed)
     finish();
 }
 
+/* guarantees: async.told-once */
 TEST(L19_every_ask_is_counted_once_however_it_ends)
 {
     asker served, expired, cancelled, sent_away, thread_like;

@@ -98,6 +98,7 @@ static void finish(void)
     ceni_world_settle();
 }
 
+/* guarantees: async.hundred-thousand */
 TEST(a_hundred_thousand_who_ask_are_served_in_their_order)
 {
     ask_all(CEN_NEVER, CEN_OK);
@@ -108,6 +109,7 @@ TEST(a_hundred_thousand_who_ask_are_served_in_their_order)
     finish();
 }
 
+/* guarantees: async.hundred-thousand */
 TEST(a_hundred_thousand_deadlines_are_taken_out_one_by_one_as_their_asks_are_served)
 {
     ask_all(cen_in_ms(1), CEN_OK); /* all in the millisecond that comes next */
@@ -119,6 +121,7 @@ TEST(a_hundred_thousand_deadlines_are_taken_out_one_by_one_as_their_asks_are_ser
     finish();
 }
 
+/* guarantees: async.hundred-thousand */
 TEST(a_hundred_thousand_who_ask_are_cancelled_from_whichever_end)
 {
     ask_all(cen_in_ms(1), CEN_OK);
@@ -134,6 +137,7 @@ TEST(a_hundred_thousand_who_ask_are_cancelled_from_whichever_end)
     finish();
 }
 
+/* guarantees: async.hundred-thousand */
 TEST(a_hundred_thousand_deadlines_pass_at_one_moment)
 {
     ask_all(cen_in_s(1), CEN_TIMEOUT);

@@ -22,6 +22,7 @@ static void finish(void)
 
 /* ---- Where it is told ------------------------------------------------------------------------ */
 
+/* guarantees: async.told-once */
 TEST(what_is_idle_is_taken_here_and_now_and_done_still_goes_to_the_executor)
 {
     cen_inbox *inbox;
@@ -44,6 +45,7 @@ TEST(what_is_idle_is_taken_here_and_now_and_done_still_goes_to_the_executor)
     finish();
 }
 
+/* guarantees: async.told-once */
 TEST(done_is_called_once_on_the_executor_that_was_named)
 {
     cen_inbox *inbox;
@@ -74,6 +76,7 @@ static void wait_for_it(void *argument)
     self->told++;
 }
 
+/* guarantees: async.told-once */
 TEST(without_a_done_it_is_waited_for_asked_or_grouped_by_its_future)
 {
     asker one, two, three;
@@ -105,6 +108,7 @@ TEST(without_a_done_it_is_waited_for_asked_or_grouped_by_its_future)
 
 /* ---- One line --------------------------------------------------------------------------------- */
 
+/* guarantees: async.L4 */
 TEST(L4_those_who_ask_and_threads_that_take_stand_in_one_line_in_one_order)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -133,6 +137,7 @@ TEST(L4_those_who_ask_and_threads_that_take_stand_in_one_line_in_one_order)
     }
 }
 
+/* guarantees: async.L4 */
 TEST(L4_with_exact_orders_those_who_ask_get_the_object_whose_turn_it_is)
 {
     for (int fifo = 0; fifo < 2; fifo++) {
@@ -213,6 +218,7 @@ static void ask_in_a_thread(bool in_line)
     expect_lent(&asked_by_another, 1);
 }
 
+/* guarantees: async.L13 */
 TEST(L13_a_lease_that_was_asked_for_is_not_taken_back_when_the_thread_ends_and_says_who_asked)
 {
     for (int in_line = 0; in_line < 2; in_line++) {
@@ -229,6 +235,7 @@ TEST(L13_a_lease_that_was_asked_for_is_not_taken_back_when_the_thread_ends_and_s
     }
 }
 
+/* guarantees: async.L13 */
 TEST(a_lost_asynchronous_lease_is_reclaimed_as_a_leak_and_its_late_give_is_revoked)
 {
     script s = {.opened = 0};
@@ -246,6 +253,7 @@ TEST(a_lost_asynchronous_lease_is_reclaimed_as_a_leak_and_its_late_give_is_revok
 
 /* ---- How it ends -------------------------------------------------------------------------------------- */
 
+/* guarantees: async.L5 */
 TEST(L5_one_whose_deadline_passes_is_told_so_at_its_moment_and_gets_nothing)
 {
     asker one, two, three;
@@ -304,6 +312,7 @@ TEST(now_does_not_wait_and_lets_a_blocking_driver_open_one_for_whoever_comes_nex
     end_life(&s, pool);
 }
 
+/* guarantees: async.L15 */
 TEST(L15_close_tells_those_who_asked_at_once_and_one_who_comes_later_too)
 {
     asker one, two, late;

@@ -29,6 +29,7 @@ static void finish(cen_runtime *runtime, int count)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(L9_one_pool_uses_half_of_the_helpers_and_another_opens_beside_it)
 {
     cen_runtime *runtime = make_runtime(.name = "few", .max_helpers = 8);
@@ -64,6 +65,7 @@ TEST(a_pool_that_used_its_share_goes_on_when_a_call_ends)
     finish(runtime, 1);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(L18_a_take_that_waits_for_a_helper_says_so)
 {
     cen_runtime *runtime = begin(2, 3); /* one call at a time beside closings */
@@ -71,7 +73,7 @@ TEST(L18_a_take_that_waits_for_a_helper_says_so)
     expect_equal(silent[0].of[CALL_OPEN].in_flight, 1);
     expect_equal(silent[1].of[CALL_OPEN].calls + silent[2].of[CALL_OPEN].calls, 0);
     cen_pool_explain(hung[1], text, sizeof text);
-    expect(strstr(text, " 1 call of the driver waits for a helper thread (max_helpers is 2).") != NULL);
+    expect(strstr(text, " 1 driver call waits for a helper thread (max_helpers = 2).") != NULL);
     expect_equal(ceni_pool_explain_briefly(hung[1], NULL, 0), CEN_CAUSE_NO_HELPER);
     pass(SECOND);
     for (int i = 0; i < HUNG; i++) expect_answer(&takers[i], CEN_TIMEOUT);
@@ -79,8 +81,7 @@ TEST(L18_a_take_that_waits_for_a_helper_says_so)
     expect(strstr(takers[0].error.text, "helper") == NULL);
     for (int i = 1; i < HUNG; i++) {
         expect_because(&takers[i].error, CEN_CAUSE_NO_HELPER);
-        expect(strstr(takers[i].error.text, " 1 call of the driver waits for a helper thread (max_helpers is 2).") !=
-               NULL);
+        expect(strstr(takers[i].error.text, " 1 driver call waits for a helper thread (max_helpers = 2).") != NULL);
     }
     let_all_go(&silent[0], CALL_OPEN);
     cen_pool_explain(hung[1], text, sizeof text);
@@ -88,6 +89,7 @@ TEST(L18_a_take_that_waits_for_a_helper_says_so)
     finish(runtime, HUNG);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(L15_a_pool_closes_its_objects_while_calls_hang_at_the_limit)
 {
     cen_runtime *runtime = begin(2, 0);
@@ -107,6 +109,7 @@ TEST(L15_a_pool_closes_its_objects_while_calls_hang_at_the_limit)
 }
 
 /* The calls of silent pools use all that is not kept; one that worked has the rest. */
+/* guarantees: runtime.helper-limit */
 TEST(L9_many_silent_pools_do_not_stop_one_whose_last_call_succeeded)
 {
     cen_runtime *runtime = make_runtime(.name = "few", .max_helpers = 4); /* two for unproven pools */
@@ -152,6 +155,7 @@ TEST(a_pool_is_proven_from_a_success_until_a_call_fails_or_takes_too_long)
 }
 
 /* Two pools share the one helper that is for calls, each with many resets: neither keeps it. */
+/* guarantees: runtime.helper-limit */
 TEST(a_pool_with_much_to_do_lets_others_have_the_helper_at_the_limit)
 {
     cen_runtime *runtime = make_runtime(.name = "few", .max_helpers = 2);

@@ -67,6 +67,7 @@ static pthread_t begin_to_wait(void *disabled)
     return thread;
 }
 
+/* guarantees: pool-bugs.cancellation */
 TEST(a_take_that_waits_is_a_cancellation_point_and_leaves_the_queue)
 {
     prepare(1);
@@ -83,6 +84,7 @@ TEST(a_take_that_waits_is_a_cancellation_point_and_leaves_the_queue)
     free_pool(pool);
 }
 
+/* guarantees: pool-bugs.cancellation */
 TEST(a_take_that_waits_with_cancellation_disabled_waits_on)
 {
     prepare(1);
@@ -102,6 +104,7 @@ TEST(a_take_that_waits_with_cancellation_disabled_waits_on)
 }
 
 /* Whether the request or the object comes first, nothing is lost. */
+/* guarantees: pool-bugs.cancellation */
 TEST(takes_that_are_cancelled_while_they_are_served_lose_no_object)
 {
     prepare(1);
@@ -143,6 +146,7 @@ static void *take_give_and_discard(void *unused)
     return NULL;
 }
 
+/* guarantees: pool-bugs.killed-thread */
 TEST(a_driver_is_called_with_cancellation_disabled)
 {
     prepare(1);
@@ -203,6 +207,7 @@ static void *be_cancelled_in_a_scope(void *unused)
     return NULL;
 }
 
+/* guarantees: pool-bugs.killed-thread */
 TEST(a_thread_that_is_cancelled_inside_a_scope_gives_the_object_back)
 {
     prepare(1);
@@ -232,6 +237,7 @@ static void *exit_deep_inside(void *unused)
     return NULL;
 }
 
+/* guarantees: pool-bugs.killed-thread */
 TEST(a_thread_that_exits_inside_a_scope_gives_the_object_back)
 {
     prepare(1);

@@ -19,6 +19,7 @@
 static script s;
 static const unsigned everything = HAS_CHECK | HAS_RESET;
 
+/* guarantees: life.L17 */
 TEST_BOTH_WAYS(what_is_given_clean_is_idle_at_once_and_never_reset)
 {
     for (unsigned kind = everything; kind <= (everything | BLOCKS); kind++) {
@@ -37,6 +38,7 @@ TEST_BOTH_WAYS(what_is_given_clean_is_idle_at_once_and_never_reset)
     }
 }
 
+/* guarantees: life-api.check */
 TEST_BOTH_WAYS(what_is_given_dirty_is_reset_and_lent_again)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -53,6 +55,7 @@ TEST_BOTH_WAYS(what_is_given_dirty_is_reset_and_lent_again)
     }
 }
 
+/* guarantees: life.L17 */
 TEST_BOTH_WAYS(L17_an_inline_reset_is_done_when_the_give_returns)
 {
     s = (script){.opened = 0};
@@ -67,6 +70,7 @@ TEST_BOTH_WAYS(L17_an_inline_reset_is_done_when_the_give_returns)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.check */
 TEST_BOTH_WAYS(what_is_given_broken_is_closed_and_another_made_in_its_place)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -84,6 +88,7 @@ TEST_BOTH_WAYS(what_is_given_broken_is_closed_and_another_made_in_its_place)
     }
 }
 
+/* guarantees: life-api.check */
 TEST_BOTH_WAYS(a_condition_that_is_none_is_taken_for_broken)
 {
     s = (script){.opened = 0};
@@ -95,6 +100,7 @@ TEST_BOTH_WAYS(a_condition_that_is_none_is_taken_for_broken)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.check */
 TEST_BOTH_WAYS(without_a_reset_what_is_dirty_is_closed)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -109,6 +115,7 @@ TEST_BOTH_WAYS(without_a_reset_what_is_dirty_is_closed)
     }
 }
 
+/* guarantees: life-bugs.D */
 TEST_BOTH_WAYS(D_a_reset_that_fails_closes_the_object_and_leaves_its_place_to_who_waits)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -126,6 +133,7 @@ TEST_BOTH_WAYS(D_a_reset_that_fails_closes_the_object_and_leaves_its_place_to_wh
     }
 }
 
+/* guarantees: life.L9, life-bugs.E */
 TEST_BOTH_WAYS(E4_a_reset_that_takes_long_delays_neither_the_give_nor_others_and_counts_meanwhile)
 {
     s = (script){.of[CALL_RESET] = {.hang_from = 1, .hang_to = 1}};
@@ -153,6 +161,7 @@ TEST_BOTH_WAYS(E4_a_reset_that_takes_long_delays_neither_the_give_nor_others_and
     end_life(&s, pool);
 }
 
+/* guarantees: life.L9 */
 TEST_BOTH_WAYS(L9_at_most_two_are_reset_at_a_time_and_in_the_end_all)
 {
     s = (script){.of[CALL_RESET].takes_ns = SECOND};
@@ -171,6 +180,7 @@ TEST_BOTH_WAYS(L9_at_most_two_are_reset_at_a_time_and_in_the_end_all)
     end_life(&s, pool);
 }
 
+/* guarantees: life-bugs.M */
 TEST_BOTH_WAYS(M_a_lease_that_is_given_twice_is_checked_and_reset_once)
 {
     s = (script){.of[CALL_RESET] = {.hang_from = 1, .hang_to = 1}};
@@ -189,6 +199,7 @@ TEST_BOTH_WAYS(M_a_lease_that_is_given_twice_is_checked_and_reset_once)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.check */
 TEST_BOTH_WAYS(what_is_discarded_is_neither_checked_nor_reset)
 {
     s = (script){.opened = 0};
@@ -202,6 +213,7 @@ TEST_BOTH_WAYS(what_is_discarded_is_neither_checked_nor_reset)
 }
 
 /* The lost wake-up of a pool that frees a place and signals nobody. */
+/* guarantees: life.L3, life-bugs.A-B */
 TEST_BOTH_WAYS(E1_B_a_discard_of_a_blocking_driver_serves_who_waits_as_soon_as_the_object_is_closed)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -222,6 +234,7 @@ TEST_BOTH_WAYS(E1_B_a_discard_of_a_blocking_driver_serves_who_waits_as_soon_as_t
     }
 }
 
+/* guarantees: life-bugs.M */
 TEST_BOTH_WAYS(E11_any_thread_may_give_what_another_took_and_it_is_checked_there)
 {
     s = (script){.opened = 0};

@@ -27,6 +27,7 @@ static void expect_timeout(cen_pool *pool, int64_t ns, cen_error *error)
     expect_equal(cen_clock() - began, ns);
 }
 
+/* guarantees: life.L7 */
 TEST(L7_a_take_returns_by_its_deadline_while_its_health_check_goes_on_and_says_so)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -56,6 +57,7 @@ TEST(L7_a_take_returns_by_its_deadline_while_its_health_check_goes_on_and_says_s
     }
 }
 
+/* guarantees: life-api.helper-test */
 TEST(what_passes_after_its_take_has_left_is_idle_and_what_fails_is_closed)
 {
     for (int fails = 0; fails < 2; fails++) {
@@ -75,6 +77,7 @@ TEST(what_passes_after_its_take_has_left_is_idle_and_what_fails_is_closed)
     }
 }
 
+/* guarantees: life-api.helper-test */
 TEST(L3_a_test_that_hangs_delays_no_other_take)
 {
     enum { HANG = 4 };
@@ -97,6 +100,7 @@ TEST(L3_a_test_that_hangs_delays_no_other_take)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.helper-test */
 TEST(L3_a_take_whose_health_check_takes_too_long_goes_on_with_another_object)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
@@ -116,6 +120,7 @@ TEST(L3_a_take_whose_health_check_takes_too_long_goes_on_with_another_object)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.helper-test */
 TEST(a_take_that_has_no_time_left_after_a_health_check_that_took_too_long_says_so)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
@@ -123,11 +128,13 @@ TEST(a_take_that_has_no_time_left_after_a_health_check_that_took_too_long_says_s
     cen_error error;
     expect_timeout(pool, 1500 * MS, &error);
     expect_because(&error, CEN_CAUSE_HEALTH_CHECK);
-    expect_error(&error, CEN_TIMEOUT, "Health check: object 0 failed its test after 1000 ms: it takes too long. ");
+    expect_error(&error, CEN_TIMEOUT,
+                 "Health check: object 0 failed its test after 1000 ms: timed out (test_timeout_ns). ");
     let_all_go(&s, CALL_TEST);
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.helper-test */
 TEST(L15_close_tells_a_take_whose_health_check_goes_on_at_once)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
@@ -142,6 +149,7 @@ TEST(L15_close_tells_a_take_whose_health_check_goes_on_at_once)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.helper-test */
 TEST(a_take_without_a_deadline_or_for_now_makes_the_health_check_on_its_own_thread)
 {
     const cen_deadline deadlines[] = {CEN_NEVER, CEN_NOW};
@@ -192,6 +200,7 @@ static void expect_left(cen_pool *pool, taker *one)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.stop-test */
 TEST(L5_a_stop_token_ends_a_take_whose_health_check_goes_on)
 {
     const cen_deadline deadlines[] = {cen_in_s(100), CEN_NEVER};
@@ -209,6 +218,7 @@ TEST(L5_a_stop_token_ends_a_take_whose_health_check_goes_on)
     }
 }
 
+/* guarantees: life-api.stop-test */
 TEST(L5_a_take_that_is_stopped_during_a_failing_health_check_tests_no_other_object)
 {
     s = (script){.opened = 0};
@@ -233,6 +243,7 @@ static void run_known(void *one)
     run_taker(one);
 }
 
+/* guarantees: life-api.stop-test */
 TEST(L5_an_interrupt_ends_a_take_whose_health_check_goes_on)
 {
     s = (script){.of[CALL_TEST].takes_ns = 10 * SECOND};
@@ -247,6 +258,7 @@ TEST(L5_an_interrupt_ends_a_take_whose_health_check_goes_on)
     expect_left(pool, &one);
 }
 
+/* guarantees: life-api.stop-test */
 TEST(L5_a_thread_that_is_cancelled_while_its_health_check_goes_on_ends_and_the_object_is_idle)
 {
     s = (script){.of[CALL_TEST].takes_ns = 10 * SECOND};

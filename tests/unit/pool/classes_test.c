@@ -75,6 +75,7 @@ static cen_status test_inside(void *argument, void *object, cen_error *error)
     return plain.test(argument, object, error);
 }
 
+/* guarantees: life.L9, life-bugs.E */
 TEST(E_every_function_of_a_driver_is_called_with_no_lock_held_and_may_look_at_the_pool)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -105,6 +106,7 @@ TEST(E_every_function_of_a_driver_is_called_with_no_lock_held_and_may_look_at_th
 
 /* ---- The end ---------------------------------------------------------------------------------------- */
 
+/* guarantees: life.L15, life-bugs.L */
 TEST(L_close_awaits_a_test_and_closings_under_way_and_a_freed_pool_outlives_what_hangs)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}, .of[CALL_CLOSE] = {.hang_from = 1, .hang_to = 99}};
@@ -134,6 +136,7 @@ TEST(L_close_awaits_a_test_and_closings_under_way_and_a_freed_pool_outlives_what
     expect(copy.pool != NULL);
 }
 
+/* guarantees: life.L15, life-bugs.L */
 TEST(L_a_pool_that_is_closed_while_its_keeper_has_much_to_do_ends_and_leaves_no_alarm)
 {
     s = (script){.opened = 0};
@@ -156,6 +159,7 @@ TEST(L_a_pool_that_is_closed_while_its_keeper_has_much_to_do_ends_and_leaves_no_
 
 /* ---- Clocks ------------------------------------------------------------------------------------------- */
 
+/* guarantees: life-bugs.P */
 TEST(P_back_off_ages_and_deadlines_follow_the_runtimes_clock_whatever_any_other_says)
 {
     s = (script){.opened = 0};
@@ -187,6 +191,7 @@ TEST(P_back_off_ages_and_deadlines_follow_the_runtimes_clock_whatever_any_other_
 
 /* ---- Numbers -------------------------------------------------------------------------------------------- */
 
+/* guarantees: life-bugs.Q */
 TEST(Q_every_number_says_what_happened_and_failed_waits_are_in_the_times)
 {
     s = (script){.of[CALL_OPEN] = {.fail_from = 3, .fail_to = 3}};

@@ -210,12 +210,12 @@ static inline void expect_all_ended(clerk *c)
 /* Nothing goes on, and nothing is counted as if it did. */
 static inline void expect_nothing_counted(cen_pool *pool)
 {
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     for (int kind = 0; kind < CENI_CHORES; kind++) expect_equal(pool->busy[kind] + pool->waiting[kind], 0);
     expect_equal(pool->live + pool->opening + pool->overdue + pool->leaving, 0);
     expect_equal(pool->opening_for_minimum, 0);
     expect_equal(pool->testing_for_waiters, 0);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
 }
 
 /* Closes the pool; whatever is begun on the way is done, and then nothing is left. */

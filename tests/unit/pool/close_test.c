@@ -67,6 +67,7 @@ static void expect_closed(closer *one, cen_status status)
 
 /* ---- A pool at rest ---------------------------------------------------------------------- */
 
+/* guarantees: pool.L15 */
 TEST(close_closes_what_is_idle_and_says_how_much)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -85,6 +86,7 @@ TEST(close_closes_what_is_idle_and_says_how_much)
     }
 }
 
+/* guarantees: pool-bugs.shutdown, pool-api.closed */
 TEST(a_closed_pool_refuses_everything_that_would_use_it)
 {
     prepare(PLAIN(2), 0, 1, NULL);
@@ -111,6 +113,7 @@ TEST(a_closed_pool_refuses_everything_that_would_use_it)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.closed */
 TEST(closing_twice_says_closed_and_changes_nothing)
 {
     cen_lease held[1];
@@ -145,6 +148,7 @@ TEST(close_needs_a_pool_and_nothing_else)
 
 /* ---- Those who wait --------------------------------------------------------------------------- */
 
+/* guarantees: pool.L15 */
 TEST(close_tells_all_who_wait_at_once)
 {
     enum { COUNT = 5 };
@@ -174,6 +178,7 @@ TEST(close_tells_all_who_wait_at_once)
 
 /* ---- Those who hold ------------------------------------------------------------------------------ */
 
+/* guarantees: pool.L8 */
 TEST(close_awaits_the_holders_and_each_object_is_closed_by_its_give)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -215,6 +220,7 @@ TEST(an_object_that_is_discarded_while_close_waits_has_come_back_too)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.closed */
 TEST(a_second_close_does_not_wait_for_the_first)
 {
     cen_lease held[1];
@@ -229,6 +235,7 @@ TEST(a_second_close_does_not_wait_for_the_first)
     free_pool(pool);
 }
 
+/* guarantees: pool.L15 */
 TEST(close_waits_until_its_deadline_and_not_a_nanosecond_less)
 {
     const cen_deadline deadlines[] = {cen_in_s(7), cen_at(SECOND + 7 * SECOND), ZERO};
@@ -264,6 +271,7 @@ TEST(close_has_the_patience_of_thirty_seconds_by_default)
 
 /* ---- Taking away ------------------------------------------------------------------------------------- */
 
+/* guarantees: pool.L15 */
 TEST(what_is_out_at_the_deadline_is_interrupted_in_order_and_counts_until_it_is_back)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -342,6 +350,7 @@ static void return_meanwhile(workshop *unused, char what, void *object)
     workshop_log(&shop, 'r', 0);
 }
 
+/* guarantees: pool.L15 */
 TEST(an_object_that_comes_back_while_it_is_interrupted_is_closed_after_that_and_not_under_it)
 {
     for (int which = 0; which < 3; which++) {
@@ -378,6 +387,7 @@ static void discard_it(void *argument)
     expect_equal(cen_pool_discard(argument), CEN_OK);
 }
 
+/* guarantees: pool.L2 */
 TEST(what_is_being_opened_or_closed_at_the_deadline_is_called_busy)
 {
     cen_lease held[2];

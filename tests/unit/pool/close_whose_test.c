@@ -19,6 +19,7 @@ static void expect_says(const char *text, const char *part)
     if (!strstr(text, part)) test_fail(__FILE__, __LINE__, "\"%s\" is not in: %s", part, text);
 }
 
+/* guarantees: pool.L15-close-report */
 TEST(the_text_of_a_close_that_timed_out_names_who_holds_what_since_when_and_from_where)
 {
     prepare(2);
@@ -29,7 +30,7 @@ TEST(the_text_of_a_close_that_timed_out_names_who_holds_what_since_when_and_from
     expect_equal(cen_pool_close(pool, cen_in_s(20), NULL, &error), CEN_TIMEOUT);
     expect_equal(error.status, CEN_TIMEOUT);
     expect_says(error.text,
-                "pool \"orders\": close timed out (revoked: 2, being opened or closed: 0); still out: object 0, ");
+                "pool \"orders\": close timed out (revoked: 2, being opened or closed: 0); not given back: object 0, ");
     expect_says(error.text, who);
     expect_says(error.text, "for at least 20 s, taken at ");
     expect_says(error.text, "pools.h:"); /* take_now is there */
@@ -39,6 +40,7 @@ TEST(the_text_of_a_close_that_timed_out_names_who_holds_what_since_when_and_from
     free_pool(pool);
 }
 
+/* guarantees: pool.L15-close-report */
 TEST(a_close_with_many_objects_out_names_the_oldest_and_counts_the_rest)
 {
     enum { MANY = 9 };
@@ -53,6 +55,7 @@ TEST(a_close_with_many_objects_out_names_the_oldest_and_counts_the_rest)
     free_pool(pool);
 }
 
+/* guarantees: pool.L15-close-report */
 TEST(explain_of_a_closed_pool_lists_what_is_still_out)
 {
     prepare(2);
@@ -83,9 +86,10 @@ static void expect_revoked(int which, uint32_t index)
     expect_equal(event->value, index);
     expect_equal(event->holder, cen_thread_number());
     expect(strstr(event->where, "pools.h:"));
-    expect_says(ears.events[which].text, "; the pool is closed, and it is revoked");
+    expect_says(ears.events[which].text, "; lease revoked: pool closed");
 }
 
+/* guarantees: pool.L15-close-report */
 TEST(a_close_tells_an_event_for_each_lease_that_it_revokes)
 {
     prepare(3);
@@ -106,6 +110,7 @@ TEST(a_close_tells_an_event_for_each_lease_that_it_revokes)
     free_pool(pool);
 }
 
+/* guarantees: pool.L15-close-report */
 TEST(a_free_tells_an_event_for_each_lease_that_it_revokes)
 {
     prepare(1);

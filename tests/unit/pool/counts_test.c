@@ -20,6 +20,7 @@ static void expect_missed(uint64_t count)
     expect(n.waited == 0 && n.refused == 0 && n.timed_out == 0 && n.failed == 0);
 }
 
+/* guarantees: pool-api.miss-counters */
 TEST(a_take_that_would_not_wait_and_found_nothing_is_missed)
 {
     prepare();
@@ -45,6 +46,7 @@ TEST(a_take_that_would_not_wait_and_found_nothing_is_missed)
 }
 
 /* Once, however many objects it tried. */
+/* guarantees: pool-api.miss-counters */
 TEST(a_take_whose_objects_all_fail_their_tests_is_missed_once)
 {
     s = (script){.opened = 0};
@@ -87,6 +89,7 @@ static ceni_thread begin_stopped(stopped *self)
 }
 
 /* The bug this looks for: what the program ends itself looks like a failure of the server. */
+/* guarantees: pool-api.miss-counters */
 TEST(a_take_that_waits_and_is_ended_by_the_program_is_cancelled_and_has_not_failed)
 {
     prepare();
@@ -107,11 +110,12 @@ TEST(a_take_that_waits_and_is_ended_by_the_program_is_cancelled_and_has_not_fail
     expect(n.cancelled == 3 && n.failed == 0 && n.waited == 3 && n.missed == 0);
     char text[2000];
     cen_pool_explain(pool, text, sizeof text);
-    expect(strstr(text, "0 failed otherwise, 3 were cancelled"));
+    expect(strstr(text, "0 failed otherwise, 3 cancelled"));
     give_back(&held);
     free_pool(pool);
 }
 
+/* guarantees: pool-api.miss-counters */
 TEST(a_take_that_the_breaker_refuses_before_it_waits_is_counted)
 {
     s = (script){.opened = 0};

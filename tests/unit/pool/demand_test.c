@@ -6,6 +6,7 @@ static script s;
 
 /* ---- Tries ----------------------------------------------------------------------------------- */
 
+/* guarantees: life.L10 */
 TEST(a_try_that_finds_nothing_lets_one_be_opened_for_whoever_comes_next)
 {
     s = (script){.of[CALL_OPEN].takes_ns = SECOND};
@@ -22,6 +23,26 @@ TEST(a_try_that_finds_nothing_lets_one_be_opened_for_whoever_comes_next)
     end_life(&s, pool);
 }
 
+/* The bug this looks for: a round of the housekeeper computes how many are missing, and forgets the wish. */
+TEST(what_a_try_wished_for_is_opened_although_a_round_of_the_housekeeper_ends_before)
+{
+    s = (script){.of[CALL_OPEN] = {.hang_from = 1, .hang_to = 1}};
+    cen_pool *pool = begin_life(&s, BLOCKS, .max = 4, .max_concurrent_opens = 1, .open_timeout_ns = CEN_OFF,
+                                .max_idle = 3); /* a round each second */
+    taker waits;
+    begin_take(&waits, pool, CEN_NEVER);
+    expect_none(pool);
+    pass(10 * SECOND);
+    expect_equal(s.of[CALL_OPEN].calls, 1);
+    let_all_go(&s, CALL_OPEN);
+    expect_answer(&waits, CEN_OK);
+    ceni_world_settle();
+    expect_equal(s.of[CALL_OPEN].calls, 2);
+    give_back(&waits.lease);
+    end_life(&s, pool);
+}
+
+/* guarantees: life.L10 */
 TEST(L10_a_try_of_a_pool_that_is_full_wishes_for_nothing_that_would_be_opened_later_for_nobody)
 {
     s = (script){.opened = 0};
@@ -35,6 +56,7 @@ TEST(L10_a_try_of_a_pool_that_is_full_wishes_for_nothing_that_would_be_opened_la
     end_life(&s, pool);
 }
 
+/* guarantees: life.L10 */
 TEST(a_try_during_an_outage_fails_once_and_does_not_keep_the_pool_trying)
 {
     s = (script){.opened = 0};
@@ -48,6 +70,7 @@ TEST(a_try_during_an_outage_fails_once_and_does_not_keep_the_pool_trying)
 
 /* ---- Limits that become larger ------------------------------------------------------------------ */
 
+/* guarantees: life.L3, life.L16 */
 TEST(L16_L3_more_openers_begin_at_once_what_could_not_begin_before)
 {
     s = (script){.of[CALL_OPEN] = {.hang_from = 1, .hang_to = 99}};
@@ -67,6 +90,7 @@ TEST(L16_L3_more_openers_begin_at_once_what_could_not_begin_before)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L16 */
 TEST(L16_a_minimum_that_is_raised_is_opened_at_once)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -90,6 +114,7 @@ static void adopt(cen_pool *pool, int number)
     expect_equal(cen_pool_adopt(pool, object_of(number), NULL), CEN_OK);
 }
 
+/* guarantees: life-api.where */
 TEST(what_was_adopted_is_tested_ages_and_is_closed_like_any_other)
 {
     s = (script){.opened = 0};
@@ -106,6 +131,7 @@ TEST(what_was_adopted_is_tested_ages_and_is_closed_like_any_other)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L3 */
 TEST(L3_an_adopted_object_serves_who_waits_for_an_opening_that_hangs)
 {
     s = (script){.of[CALL_OPEN] = {.hang_from = 1, .hang_to = 1}};
@@ -118,6 +144,7 @@ TEST(L3_an_adopted_object_serves_who_waits_for_an_opening_that_hangs)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.where */
 TEST(a_driver_that_blocks_and_opens_nothing_holds_what_it_is_given_and_who_waits_waits_for_that)
 {
     s = (script){.opened = 0};
@@ -144,6 +171,7 @@ TEST(a_driver_that_blocks_and_opens_nothing_holds_what_it_is_given_and_who_waits
     free_runtime(runtime);
 }
 
+/* guarantees: life-api.where */
 TEST(a_driver_that_blocks_and_has_no_close_lets_go_of_its_objects_all_the_same)
 {
     s = (script){.opened = 0};

@@ -6,6 +6,7 @@ static clerk c;
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
+/* guarantees: later.anywhere */
 TEST(an_opening_that_is_done_later_serves_the_thread_that_waits_for_it)
 {
     c = (clerk){.opened = 0};
@@ -23,6 +24,7 @@ TEST(an_opening_that_is_done_later_serves_the_thread_that_waits_for_it)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.anywhere */
 TEST(an_opening_may_be_done_before_its_function_returns)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN};
@@ -40,6 +42,7 @@ static void finish_first(void *unused)
     finish(&c, 0, CEN_OK);
 }
 
+/* guarantees: later.anywhere */
 TEST(an_opening_may_be_done_on_any_thread)
 {
     c = (clerk){.opened = 0};
@@ -52,6 +55,7 @@ TEST(an_opening_may_be_done_on_any_thread)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.anywhere */
 TEST(what_the_driver_said_of_an_opening_that_failed_reaches_the_taker)
 {
     c = (clerk){.opened = 0};
@@ -68,6 +72,7 @@ TEST(what_the_driver_said_of_an_opening_that_failed_reaches_the_taker)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.anywhere */
 TEST(openings_under_way_count_in_the_capacity_although_no_helper_is_with_them)
 {
     c = (clerk){.opened = 0};
@@ -86,6 +91,7 @@ TEST(openings_under_way_count_in_the_capacity_although_no_helper_is_with_them)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.anywhere */
 TEST(the_minimum_of_idle_objects_is_opened_by_a_driver_that_is_done_later)
 {
     c = (clerk){.opened = 0};
@@ -96,12 +102,13 @@ TEST(the_minimum_of_idle_objects_is_opened_by_a_driver_that_is_done_later)
     pass(10 * SECOND);
     cen_pool_stats n = look(pool);
     expect(n.idle == 2 && c.started[CALL_OPEN] == 2);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     expect_equal(pool->opening_for_minimum + pool->top_up, 0);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.anywhere */
 TEST(an_object_that_is_opened_while_the_pool_is_reloaded_is_closed)
 {
     c = (clerk){.opened = 0};
@@ -120,6 +127,7 @@ TEST(an_object_that_is_opened_while_the_pool_is_reloaded_is_closed)
 
 /* ---- Tickets ---------------------------------------------------------------------------------- */
 
+/* guarantees: later.L8 */
 TEST(L8_a_ticket_can_be_done_once)
 {
     c = (clerk){.opened = 0};
@@ -142,6 +150,7 @@ TEST(L8_a_ticket_can_be_done_once)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.L8 */
 TEST(what_is_no_ticket_is_told_so_and_changes_nothing)
 {
     c = (clerk){.opened = 0};
@@ -167,6 +176,7 @@ TEST(what_is_no_ticket_is_told_so_and_changes_nothing)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.L8 */
 TEST(L14_a_ticket_is_of_no_use_in_the_child_of_a_fork)
 {
     c = (clerk){.opened = 0};
@@ -183,6 +193,7 @@ TEST(L14_a_ticket_is_of_no_use_in_the_child_of_a_fork)
     free_runtime(alone);
 }
 
+/* guarantees: later.L15 */
 TEST(L15_a_ticket_may_be_done_after_the_pool_was_freed_and_is_stale_after_that)
 {
     c = (clerk){.opened = 0};
@@ -204,6 +215,7 @@ TEST(L15_a_ticket_may_be_done_after_the_pool_was_freed_and_is_stale_after_that)
 
 /* ---- Too late ------------------------------------------------------------------------------------ */
 
+/* guarantees: later.C */
 TEST(C_an_opening_that_takes_too_long_is_cancelled_once_and_its_place_counts_until_it_is_done)
 {
     c = (clerk){.opened = 0};
@@ -225,6 +237,7 @@ TEST(C_an_opening_that_takes_too_long_is_cancelled_once_and_its_place_counts_unt
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.C */
 TEST(C_an_object_that_is_opened_too_late_is_closed_and_never_lent_or_counted_twice)
 {
     c = (clerk){.opened = 0};
@@ -250,6 +263,7 @@ TEST(C_an_object_that_is_opened_too_late_is_closed_and_never_lent_or_counted_twi
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.C */
 TEST(a_driver_that_ends_its_call_when_it_is_cancelled_fails_once)
 {
     c = (clerk){.ends_when_cancelled = true};
@@ -270,6 +284,7 @@ TEST(a_driver_that_ends_its_call_when_it_is_cancelled_fails_once)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.C */
 TEST(the_next_opening_in_the_place_of_a_late_one_has_a_time_of_its_own)
 {
     c = (clerk){.opened = 0};
@@ -290,6 +305,7 @@ TEST(the_next_opening_in_the_place_of_a_late_one_has_a_time_of_its_own)
 
 /* ---- Reset and close -------------------------------------------------------------------------------- */
 
+/* guarantees: later.anywhere */
 TEST(an_object_whose_reset_is_done_later_is_lent_after_that)
 {
     c = (clerk){.opened = 0};
@@ -310,6 +326,7 @@ TEST(an_object_whose_reset_is_done_later_is_lent_after_that)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.anywhere */
 TEST(an_object_whose_reset_fails_later_is_closed)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN, .condition = CEN_DIRTY};
@@ -323,6 +340,7 @@ TEST(an_object_whose_reset_fails_later_is_closed)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.anywhere */
 TEST(L2_what_is_closed_later_counts_until_it_is_done)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN};
@@ -343,6 +361,7 @@ TEST(L2_what_is_closed_later_counts_until_it_is_done)
 
 /* ---- The end of a pool -------------------------------------------------------------------------------- */
 
+/* guarantees: later.L15 */
 TEST(L15_close_cancels_what_is_opened_tested_and_reset_and_awaits_it)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN};
@@ -374,6 +393,7 @@ static void close_for_long(void *argument)
     expect_equal(cen_pool_close(argument, cen_in_s(60), NULL, NULL), CEN_OK);
 }
 
+/* guarantees: later.L15 */
 TEST(L15_close_returns_when_the_last_call_is_done)
 {
     c = (clerk){.opened = 0};
@@ -387,6 +407,7 @@ TEST(L15_close_returns_when_the_last_call_is_done)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.L15 */
 TEST(what_waits_for_its_test_or_reset_when_the_pool_is_closed_is_closed_without)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN, .condition = CEN_DIRTY};
@@ -448,6 +469,7 @@ TEST(a_close_counts_apart_what_was_idle_and_what_was_given_though_some_are_still
 
 /* ---- Without any thread --------------------------------------------------------------------------------- */
 
+/* guarantees: later.no-threads */
 TEST(a_pool_of_a_driver_that_is_done_later_lives_its_whole_life_without_a_thread)
 {
     c = (clerk){.opened = 0};
@@ -487,6 +509,7 @@ TEST(a_pool_of_a_driver_that_is_done_later_lives_its_whole_life_without_a_thread
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.no-threads */
 TEST(who_closes_a_pool_without_threads_begins_what_is_to_be_closed_itself)
 {
     c = (clerk){.at_once = AT_ONCE_CLOSE | AT_ONCE_OPEN};
@@ -498,6 +521,7 @@ TEST(who_closes_a_pool_without_threads_begins_what_is_to_be_closed_itself)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.no-threads */
 TEST(a_manual_runtime_refuses_a_driver_that_blocks_though_it_can_be_done_later)
 {
     c = (clerk){.opened = 0};
@@ -515,6 +539,7 @@ TEST(a_manual_runtime_refuses_a_driver_that_blocks_though_it_can_be_done_later)
     free_runtime(alone);
 }
 
+/* guarantees: later.anywhere */
 TEST(a_driver_that_is_done_later_works_with_the_process_own_runtime)
 {
     c = (clerk){.opened = 0};

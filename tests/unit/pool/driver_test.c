@@ -6,6 +6,7 @@ static workshop shop;
 
 /* ---- Opens that fail --------------------------------------------------------------------- */
 
+/* guarantees: pool-api.driver-error */
 TEST(what_the_driver_said_is_the_answer_with_the_pools_name_before_it)
 {
     shop = (workshop){.fail_from = 1, .fail_to = 99, .failure = CEN_SYSTEM, .failure_code = 111};
@@ -32,6 +33,7 @@ TEST(what_the_driver_said_is_the_answer_with_the_pools_name_before_it)
     expect_log(&shop, "x x x x ");
 }
 
+/* guarantees: pool-api.driver-error */
 TEST(a_driver_that_says_nothing_is_answered_for_by_the_codes_sentence)
 {
     for (int status = CEN_TIMEOUT; status <= CEN_DRIVER; status++) {
@@ -68,6 +70,7 @@ TEST(a_long_complaint_is_cut_and_still_ends)
 }
 
 /* The bug this looks for: the count of live objects is raised before the open and never lowered when it fails. */
+/* guarantees: pool.L2, pool-bugs.count-leak */
 TEST(L2_an_open_that_fails_leaves_its_place_to_the_next)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -100,6 +103,7 @@ TEST(a_failed_open_does_not_touch_what_others_hold)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.driver-error */
 TEST(each_of_those_who_wait_hears_of_the_failure_it_met)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -154,6 +158,7 @@ TEST(an_opening_that_the_call_began_is_awaited_beyond_its_deadline)
     free_pool(pool);
 }
 
+/* guarantees: pool.L2 */
 TEST(L2_an_object_that_is_being_opened_counts)
 {
     cen_pool *pool = make_slow('+', 1);
@@ -174,6 +179,7 @@ TEST(L2_an_object_that_is_being_opened_counts)
     expect_equal(shop.opened, 1);
 }
 
+/* guarantees: pool.L2 */
 TEST(L2_an_object_that_is_being_closed_counts)
 {
     cen_pool *pool = make_slow('-', 1);
@@ -191,6 +197,7 @@ TEST(L2_an_object_that_is_being_closed_counts)
     free_pool(pool);
 }
 
+/* guarantees: pool.L9, pool-bugs.callback-lock */
 TEST(L9_a_slow_open_holds_nobody_up)
 {
     cen_pool *pool = make_slow(0, 3);
@@ -217,6 +224,7 @@ TEST(L9_a_slow_open_holds_nobody_up)
     free_pool(pool);
 }
 
+/* guarantees: pool.L9 */
 TEST(two_objects_may_be_opened_at_the_same_time)
 {
     cen_pool *pool = make_slow('+', 2);
@@ -233,6 +241,7 @@ TEST(two_objects_may_be_opened_at_the_same_time)
     free_pool(pool);
 }
 
+/* guarantees: pool-bugs.open-after-close */
 TEST(an_object_that_was_being_opened_when_the_pool_was_closed_is_closed_again)
 {
     cen_pool *pool = make_slow('+', 2);

@@ -60,6 +60,7 @@ static void expect_words(const cen_event *event, const char *words)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
+/* guarantees: pool-api.events */
 TEST(every_event_of_a_pool_is_in_the_events_though_nobody_listens)
 {
     begin_events();
@@ -67,13 +68,13 @@ TEST(every_event_of_a_pool_is_in_the_events_though_nobody_listens)
     cen_pool *pool = make_pool(.name = "told", .max = 2, .driver = driver_of(&shop));
     cen_lease lease = take_now(pool), other;
     cen_event event = expect_event(pool, "opened", CEN_LEVEL_DETAIL, 0);
-    expect_words(&event, "pool \"told\": object 0 was opened");
+    expect_words(&event, "pool \"told\": object 0 opened");
     expect_equal(cen_pool_try_take(pool, &other, NULL), CEN_DRIVER);
     event = expect_event(pool, "open_failed", CEN_LEVEL_WARNING, 1);
     expect_words(&event, "connection refused");
     expect_equal(cen_pool_discard(&lease), CEN_OK);
     event = expect_event(pool, "closed", CEN_LEVEL_DETAIL, 0);
-    expect_words(&event, "its holder discarded it");
+    expect_words(&event, "discarded by its holder");
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
     expect_event(pool, "paused", CEN_LEVEL_NOTICE, 0);
     expect_equal(cen_pool_resume(pool, NULL), CEN_OK);
@@ -87,6 +88,7 @@ TEST(every_event_of_a_pool_is_in_the_events_though_nobody_listens)
     end_events();
 }
 
+/* guarantees: pool-api.events */
 TEST(what_is_opened_before_the_pool_is_there_bears_its_name_and_no_number)
 {
     begin_events();
@@ -107,6 +109,7 @@ static void ignore(void *unused, const cen_event *event, uint64_t missed)
     (void)unused, (void)event;
 }
 
+/* guarantees: pool-api.events */
 TEST(a_leak_is_in_the_events_with_how_long_it_was_held_and_the_breaker_as_an_error)
 {
     static script s;
@@ -138,6 +141,7 @@ TEST(a_leak_is_in_the_events_with_how_long_it_was_held_and_the_breaker_as_an_err
 
 /* ---- Takes --------------------------------------------------------------------------------------- */
 
+/* guarantees: pool-api.events */
 TEST(a_take_that_times_out_is_told_with_its_cause_though_it_wants_no_text)
 {
     begin_events();
@@ -164,6 +168,7 @@ static void ask_for(cen_pool *pool, cen_take_op *take, cen_error *error)
     expect_equal(take->future.status, CEN_TIMEOUT);
 }
 
+/* guarantees: pool-api.events */
 TEST(an_ask_that_times_out_is_told_with_or_without_a_text)
 {
     begin_events();
@@ -173,17 +178,18 @@ TEST(an_ask_that_times_out_is_told_with_or_without_a_text)
     cen_error error;
     ask_for(pool, &asked, NULL);
     cen_event event = expect_event(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
-    expect_words(&event, "an ask at ask.c:5 waited for ");
-    expect_words(&event, ", and got no object in its time");
+    expect_words(&event, "an asynchronous take at ask.c:5 waited ");
+    expect_words(&event, " and timed out");
     ask_for(pool, &asked, &error);
     event = expect_event(pool, "timed_out", CEN_LEVEL_WARNING, 2 * SECOND);
-    expect_words(&event, "no object after 2000 ms. Backlog:");
+    expect_words(&event, "no object after 2000 ms. Exhausted:");
     expect_no_events();
     give_back(&held);
     free_pool(pool);
     end_events();
 }
 
+/* guarantees: pool-api.events */
 TEST(long_waits_are_told_and_neither_short_ones_nor_many_at_a_time)
 {
     begin_events();
@@ -200,17 +206,18 @@ TEST(long_waits_are_told_and_neither_short_ones_nor_many_at_a_time)
         if (i == 1) {
             cen_event event = expect_event(pool, "waited", CEN_LEVEL_DETAIL, 5 * MS);
             expect_words(&event, "a take at ");
-            expect_words(&event, " waited for 5000 us, and was served");
+            expect_words(&event, " waited 5000 us and was served");
         }
         if (i == 3) { /* 30 ms after the last that was told */
             cen_event event = expect_event(pool, "waited", CEN_LEVEL_DETAIL, 25 * MS);
-            expect_words(&event, " waited for 25 ms, and was served");
+            expect_words(&event, " waited 25 ms and was served");
         } else expect_no_events();
     }
     free_pool(pool);
     end_events();
 }
 
+/* guarantees: pool-api.events */
 TEST(refusals_are_told_once_in_a_while_with_how_many_there_were)
 {
     begin_events();
@@ -222,7 +229,7 @@ TEST(refusals_are_told_once_in_a_while_with_how_many_there_were)
     begin_take(&first, pool, CEN_NEVER);
     for (int i = 0; i < 5; i++) expect_equal(cen_pool_take(pool, cen_in_s(1), &none, NULL), CEN_FULL);
     cen_event event = expect_event(pool, "refused", CEN_LEVEL_WARNING, 1);
-    expect_words(&event, "(max_waiters)");
+    expect_words(&event, "wait queue full (max_waiters = 1)");
     expect_no_events();
     ceni_world_advance(100 * MS);
     expect_equal(cen_pool_take(pool, cen_in_s(1), &none, NULL), CEN_FULL);
@@ -238,6 +245,7 @@ TEST(refusals_are_told_once_in_a_while_with_how_many_there_were)
 
 /* ---- Every pair ------------------------------------------------------------------------------------- */
 
+/* guarantees: pool-api.events */
 TEST(with_trace_takes_every_take_and_give_is_traced_and_otherwise_none)
 {
     for (int traced = 0; traced < 2; traced++) {

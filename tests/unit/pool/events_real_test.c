@@ -87,7 +87,7 @@ TEST(in_a_child_nobody_listens_and_free_gives_the_memory_of_the_queue_back)
         expect_error(&error, CEN_FORKED, "\"parents\"");
         expect_equal(cen_pool_listen(pool, NULL, NULL, NULL), CEN_FORKED);
         expect_equal(cen_pool_explain(pool, text, sizeof text), strlen(text) + 1);
-        expect(strstr(text, "pool \"parents\" belongs to the process") == text);
+        expect(strstr(text, "pool \"parents\": it belongs to the parent process") == text);
         free_pool(pool);
         expect_equal(book.bytes, 0);
         expect_equal(one.count, 0);

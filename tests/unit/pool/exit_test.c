@@ -126,6 +126,7 @@ static void return_in_open(void)
 }
 
 /* Without cancel_all the calls would never return; one that begins later would be met. */
+/* guarantees: runtime.exit */
 TEST(no_driver_call_runs_when_a_client_librarys_handler_runs)
 {
     expect_exits(return_in_open);
@@ -157,6 +158,7 @@ static void return_beside_a_call_that_hangs(void)
     await_begun(4);
 }
 
+/* guarantees: runtime.exit */
 TEST(cancel_all_is_called_once_and_a_call_that_hangs_all_the_same_holds_exit_up_for_its_timeout_only)
 {
     expect_exits(return_beside_a_call_that_hangs);
@@ -169,6 +171,7 @@ static void free_and_return(void)
     cen_pool_free(pool);
 }
 
+/* guarantees: runtime.exit */
 TEST(a_call_of_a_pool_that_was_freed_is_cancelled_and_awaited)
 {
     expect_exits(free_and_return);
@@ -181,6 +184,7 @@ static void return_with_two_drivers(void)
     await_begun(4);
 }
 
+/* guarantees: runtime.exit */
 TEST(a_handler_that_is_registered_in_the_second_drivers_prepare_meets_no_call)
 {
     expect_exits(return_with_two_drivers);
@@ -208,6 +212,7 @@ static void return_without_prepare(void)
     await_begun(1);
 }
 
+/* guarantees: runtime.exit */
 TEST(a_handler_that_is_registered_in_the_first_open_meets_no_later_one)
 {
     expect_exits(return_without_prepare);
@@ -229,6 +234,7 @@ static void exit_in_open(void)
     for (;;) pause();
 }
 
+/* guarantees: runtime.exit */
 TEST(exit_in_a_drivers_open_does_not_hang)
 {
     expect_exits(exit_in_open);
@@ -249,6 +255,7 @@ static void exit_in_done(void)
     for (;;) pause();
 }
 
+/* guarantees: runtime.exit */
 TEST(exit_in_a_completion_callback_does_not_hang)
 {
     expect_exits(exit_in_done);
@@ -271,6 +278,7 @@ static void return_with_a_late_close(void)
     for (cen_pool_stats stats = CEN_SIZED(cen_pool_stats); stats.idle < 2;) cen_pool_stats_get(pool, &stats);
 }
 
+/* guarantees: runtime.exit */
 TEST(a_handler_that_was_registered_before_the_first_pool_may_close_and_free_it)
 {
     expect_exits(return_with_a_late_close);
@@ -278,6 +286,7 @@ TEST(a_handler_that_was_registered_before_the_first_pool_may_close_and_free_it)
 
 /* ---- Free ------------------------------------------------------------------------------------------------------ */
 
+/* guarantees: runtime.wait-idle */
 TEST(the_threads_of_the_last_pool_have_ended_when_free_returns)
 {
     cen_runtime_stats stats = CEN_SIZED(cen_runtime_stats);

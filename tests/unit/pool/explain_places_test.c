@@ -12,7 +12,7 @@ static void expect_timeout_says(cen_pool *pool, cen_cause cause, const char *wor
     pass(500 * MS);
     expect_answer(&one, CEN_TIMEOUT);
     expect_error(&one.error, CEN_TIMEOUT, words);
-    if (strstr(one.error.text, "all are in use")) test_fail(__FILE__, __LINE__, "%s", one.error.text);
+    if (strstr(one.error.text, "all objects are in use")) test_fail(__FILE__, __LINE__, "%s", one.error.text);
     expect_because(&one.error, cause);
     *error = one.error;
 }
@@ -28,14 +28,14 @@ TEST(L18_a_timeout_while_all_places_are_revoked_says_so_and_names_who_has_not_gi
     pass(100 * SECOND);
     expect_timeout_says(
         pool, CEN_CAUSE_REVOKED,
-        "pool \"orders\": no object after 500 ms. Nothing can be lent: 2 are revoked and not given back. max is 2: "
-        "0 held, 0 idle, 0 opening, 2 revoked and not back; 0 waiting. Held longest: object ",
+        "pool \"orders\": no object after 500 ms. No object is available: 2 are revoked and not given back. max is 2: "
+        "0 held, 0 idle, 0 opening, 2 revoked and not given back; 0 waiting. Held longest: object ",
         &error);
     expect_error(&error, CEN_TIMEOUT, ", revoked, held by thread ");
     expect_error(&error, CEN_TIMEOUT, ", taken at cellar.c:11.");
     char text[2000];
     expect(cen_pool_explain(pool, text, sizeof text) < sizeof text);
-    expect(strstr(text, "pool \"orders\": Nothing can be lent: 2 are revoked and not given back.\n"));
+    expect(strstr(text, "pool \"orders\": No object is available: 2 are revoked and not given back.\n"));
     for (int i = 0; i < 2; i++) expect_equal(cen_pool_give(&leases[i]), CEN_REVOKED);
     end_life(&s, pool);
 }
@@ -54,12 +54,12 @@ TEST(L18_a_timeout_counts_places_that_are_revoked_closing_and_resetting_and_does
     give_back(&resetting);
     expect_timeout_says(
         pool, CEN_CAUSE_EXHAUSTED,
-        "Backlog: 1 is in use, 1 is revoked and not given back, 1 is being closed, 1 is being reset. max is 4: ",
+        "Exhausted: 1 is in use, 1 is revoked and not given back, 1 is being closed, 1 is being reset. max is 4: ",
         &error);
     expect_equal(cen_pool_discard(&held), CEN_OK);
-    expect_timeout_says(pool, CEN_CAUSE_REVOKED,
-                        "Nothing can be lent: 1 is revoked and not given back, 2 are being closed, 1 is being reset. ",
-                        &error);
+    expect_timeout_says(
+        pool, CEN_CAUSE_REVOKED,
+        "No object is available: 1 is revoked and not given back, 2 are being closed, 1 is being reset. ", &error);
     let_all_go(&s, CALL_CLOSE);
     let_all_go(&s, CALL_RESET);
     expect_equal(cen_pool_give(&revoked), CEN_REVOKED);
@@ -67,6 +67,7 @@ TEST(L18_a_timeout_counts_places_that_are_revoked_closing_and_resetting_and_does
 }
 
 /* Nobody has to give anything back: what the driver takes its time for is named. */
+/* guarantees: overload.causes */
 TEST(L18_a_timeout_while_nothing_is_in_use_names_the_call_of_the_driver_that_goes_on)
 {
     s = (script){.of[CALL_CLOSE] = {.hang_from = 1, .hang_to = 9}, .of[CALL_RESET] = {.hang_from = 1, .hang_to = 9}};
@@ -76,12 +77,12 @@ TEST(L18_a_timeout_while_nothing_is_in_use_names_the_call_of_the_driver_that_goe
     s.things[number_of(&resetting)].condition = CEN_DIRTY;
     give_back(&resetting);
     expect_equal(cen_pool_discard(&closing), CEN_OK);
-    expect_timeout_says(pool, CEN_CAUSE_RESETTING, "Nothing can be lent: 1 is being closed, 1 is being reset. ",
+    expect_timeout_says(pool, CEN_CAUSE_RESETTING, "No object is available: 1 is being closed, 1 is being reset. ",
                         &error);
     s.of[CALL_RESET].fail_from = 1, s.of[CALL_RESET].fail_to = 9;
     let_all_go(&s, CALL_RESET);
     pass(SECOND);
-    expect_timeout_says(pool, CEN_CAUSE_CLOSING, "Nothing can be lent: ", &error);
+    expect_timeout_says(pool, CEN_CAUSE_CLOSING, "No object is available: ", &error);
     let_all_go(&s, CALL_CLOSE);
     end_life(&s, pool);
 }

@@ -75,7 +75,7 @@ TEST(L18_a_timeout_says_how_long_it_waited_how_many_wait_and_who_holds_them_sinc
     run_until_it_fails(&one, cen_in_ms(500), CEN_TIMEOUT);
     const char *text = one.error.text;
     expect_because(&one.error, CEN_CAUSE_EXHAUSTED);
-    expect(strncmp(text, "pool \"orders\": no object after 500 ms. Backlog: ", 47) == 0);
+    expect(strncmp(text, "pool \"orders\": no object after 500 ms. Exhausted: ", 49) == 0);
     expect_says(text, "max is 2: 2 held, 0 idle, 0 opening; 1 waiting.");
     char holder[200];
     snprintf(holder, sizeof holder,
@@ -99,7 +99,7 @@ TEST(L18_ages_without_exact_times_are_at_least_and_begin_with_the_first_look)
     ceni_world_advance(100 * SECOND);
     taker one;
     run_until_it_fails(&one, CEN_NOW, CEN_TIMEOUT);
-    expect_says(one.error.text, ", since when is not known, taken at cellar.c:11");
+    expect_says(one.error.text, " for an unknown time, taken at cellar.c:11");
     expect_not_says(one.error.text, "at least 0");
     ceni_world_advance(30 * SECOND);
     run_until_it_fails(&one, CEN_NOW, CEN_TIMEOUT);
@@ -121,13 +121,14 @@ TEST(L18_a_holder_is_not_blamed_for_how_long_the_one_before_it_had_the_object)
     give_back(&lease);
     take_at(&lease, "kitchen.c:22");
     run_until_it_fails(&one, CEN_NOW, CEN_TIMEOUT);
-    expect_says(one.error.text, "since when is not known, taken at kitchen.c:22");
+    expect_says(one.error.text, "for an unknown time, taken at kitchen.c:22");
     expect_not_says(one.error.text, "min");
     expect_not_says(one.error.text, "cellar");
     give_back(&lease);
     free_pool(pool);
 }
 
+/* guarantees: overload.causes */
 TEST(L18_one_who_holds_an_object_far_longer_than_others_is_suspected)
 {
     pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 3, .exact_times = true), 3);
@@ -142,7 +143,7 @@ TEST(L18_one_who_holds_an_object_far_longer_than_others_is_suspected)
     run_until_it_fails(&one, cen_in_ms(100), CEN_TIMEOUT);
     expect_because(&one.error, CEN_CAUSE_LEAK);
     expect_says(one.error.text, "Leak suspected: object 1, held by thread ");
-    expect_says(one.error.text, "for at least 61 s, taken at leak.c:5; no other is known");
+    expect_says(one.error.text, "for at least 61 s, taken at leak.c:5; the youngest known lease is less than a tenth");
     expect_not_says(one.error.text, "Held longest"); /* it is named already */
     for (int i = 0; i < 3; i++) give_back(&leases[i]);
     free_pool(pool);
@@ -157,11 +158,12 @@ TEST(L18_if_nothing_came_back_for_long_a_leak_is_suspected)
     taker one;
     run_until_it_fails(&one, cen_in_ms(100), CEN_TIMEOUT);
     expect_because(&one.error, CEN_CAUSE_LEAK);
-    expect_says(one.error.text, "nothing has come back for long");
+    expect_says(one.error.text, "nothing was given back in the last 60 s");
     for (int i = 0; i < 2; i++) give_back(&leases[i]);
     free_pool(pool);
 }
 
+/* guarantees: overload.causes */
 TEST(L18_a_timeout_of_a_paused_pool_says_so)
 {
     pool = make_stocked(CEN_POOL_OPTIONS(.max = 2), 2);
@@ -174,6 +176,7 @@ TEST(L18_a_timeout_of_a_paused_pool_says_so)
     free_pool(pool);
 }
 
+/* guarantees: overload.causes */
 TEST(L20_a_thread_that_waits_for_itself_is_told_so)
 {
     pool = make_stocked(CEN_POOL_OPTIONS(.max = 2), 2);
@@ -192,13 +195,14 @@ TEST(L20_a_thread_that_waits_for_itself_is_told_so)
     free_pool(pool);
 }
 
+/* guarantees: overload.causes */
 TEST(a_pool_that_has_and_makes_no_objects_says_so)
 {
     pool = make_pool(.max = 2);
     taker one;
     run_until_it_fails(&one, cen_in_ms(10), CEN_TIMEOUT);
     expect_because(&one.error, CEN_CAUSE_NO_OBJECTS);
-    expect_says(one.error.text, "Nothing is there: ");
+    expect_says(one.error.text, "Empty: ");
     free_pool(pool);
 }
 
@@ -228,9 +232,8 @@ TEST(L18_a_take_that_is_refused_because_enough_wait_says_so)
     begin_take(&first, pool, CEN_NEVER);
     run_until_it_fails(&second, cen_in_s(1), CEN_FULL);
     expect_because(&second.error, CEN_CAUSE_QUEUE_FULL);
-    expect_says(
-        second.error.text,
-        "pool \"orders\": as many takes wait already as may (max_waiters); try again in about 1000 us. Backlog: ");
+    expect_says(second.error.text,
+                "pool \"orders\": wait queue full (max_waiters = 1); try again in about 1000 us. Exhausted: ");
     expect_says(second.error.text, "1 held, 0 idle, 0 opening; 1 waiting.");
     give_back(&lease);
     expect_taken(&first, 1);
@@ -248,7 +251,7 @@ TEST(L18_a_take_that_was_interrupted_says_so_and_how_long_it_had_waited)
     expect(cen_pool_interrupt(pool, one.thread.handle + 1)); /* a world numbers its threads from 1 */
     expect_answer(&one, CEN_INTERRUPTED);
     expect_because(&one.error, CEN_CAUSE_INTERRUPTED);
-    expect_says(one.error.text, "pool \"orders\": interrupted after 700 ms. Backlog: ");
+    expect_says(one.error.text, "pool \"orders\": interrupted after 700 ms. Exhausted: ");
     give_back(&lease);
     free_pool(pool);
 }
@@ -261,7 +264,7 @@ TEST(an_empty_strict_pool_says_that_others_come_first)
     begin_take(&one, pool, CEN_NEVER);
     cen_error error;
     expect_equal(cen_pool_try_take(pool, &none, &error), CEN_EMPTY);
-    expect_says(error.text, "nothing is idle. ");
+    expect_says(error.text, "no idle object. ");
     expect_says(error.text, "; 1 waiting.");
     give_back(&lease);
     expect_taken(&one, 1);
@@ -293,7 +296,7 @@ TEST(L18_a_timeout_while_opening_fails_says_what_the_driver_said_and_when_it_is_
     expect_because(&one.error, CEN_CAUSE_OPENING_FAILED);
     run_until_it_fails(&one, cen_in_ms(2), CEN_TIMEOUT);
     expect_because(&one.error, CEN_CAUSE_OPENING_FAILED);
-    expect_says(one.error.text, "Opening fails: opening failed 1 time in a row, last: an object could not be opened: "
+    expect_says(one.error.text, "Driver error: opening failed 1 time in a row, last: cannot open an object: "
                                 "connection refused (CEN_SYSTEM, code 111); next attempt in ");
     expect_not_says(one.error.text, "breaker");
     expect_equal(one.error.code, 111);
@@ -311,7 +314,8 @@ TEST(L18_a_take_that_is_refused_because_nothing_can_be_opened_answers_what_the_d
     run_until_it_fails(&one, cen_in_s(1), CEN_SYSTEM);
     expect_because(&one.error, CEN_CAUSE_BREAKER_OPEN);
     expect(strncmp(one.error.text, "pool \"orders\": opening failed 1 time in a row, last: ", 52) == 0);
-    expect_says(one.error.text, "connection refused (CEN_SYSTEM, code 111); the breaker is open; next attempt in ");
+    expect_says(one.error.text,
+                "connection refused (CEN_SYSTEM, code 111); the circuit breaker is open; next attempt in ");
     expect_equal(one.error.code, 111);
     cen_lease none;
     expect_equal(cen_pool_take(pool, cen_in_s(1), &none, NULL), CEN_SYSTEM);
@@ -356,6 +360,7 @@ static cen_status open_slowly(void *argument, void **out, cen_error *error)
     return CEN_OK;
 }
 
+/* guarantees: overload.causes */
 TEST(L18_a_timeout_while_an_opening_is_under_way_says_so)
 {
     static const cen_driver_calls calls = {
@@ -369,7 +374,7 @@ TEST(L18_a_timeout_while_an_opening_is_under_way_says_so)
     taker one;
     run_until_it_fails(&one, cen_in_ms(20), CEN_TIMEOUT);
     expect_because(&one.error, CEN_CAUSE_OPENING_SLOW);
-    expect_says(one.error.text, "Opening takes long: 1 under way. max is 1: 0 held, 0 idle, 1 opening; 0 waiting.");
+    expect_says(one.error.text, "Opening is slow: 1 in progress. max is 1: 0 held, 0 idle, 1 opening; 0 waiting.");
     ceni_store_seq_cst(&door, 1);
     ceni_futex_wake(&door, 9);
     ceni_world_settle();
@@ -439,29 +444,30 @@ TEST(explain_lists_the_five_oldest_holders_the_oldest_first)
     expect_says(at, "\n  and 3 more\n");
     expect_says(text, "max is 8: 8 held, 0 idle, 0 opening; 0 waiting.");
     for (int i = 0; i < 8; i++) give_back(&leases[i]);
-    expect_says(explain(), "pool \"orders\": a take finds an object, or makes one.\n");
+    expect_says(explain(), "pool \"orders\": a take gets an idle object or opens one.\n");
     expect_not_says(text, "Held longest");
     free_pool(pool);
 }
 
+/* guarantees: overload.causes */
 TEST(explain_names_a_leak_first_also_where_a_take_would_be_served)
 {
     pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 2, .leak_after_ns = 5 * SECOND), 2);
     cen_lease lease, other;
     take_at(&lease, "report.c:7");
     ceni_world_advance(4 * SECOND);
-    expect_says(explain(), "pool \"orders\": a take finds an object, or makes one.\n");
+    expect_says(explain(), "pool \"orders\": a take gets an idle object or opens one.\n");
     ceni_world_advance(5 * SECOND); /* the age counts from the first look */
     explain();
     expect(strncmp(text, "pool \"orders\": Leak: object ", 28) == 0);
     expect_explained(CEN_CAUSE_LEAK);
-    expect_says(text, "taken at report.c:7 (leak_after_ns is 5000 ms). A take finds an object, or makes one.\n");
+    expect_says(text, "taken at report.c:7 (leak_after_ns is 5000 ms). A take gets an idle object or opens one.\n");
     take_at(&other, "order.c:1");
-    expect_says(explain(), "(leak_after_ns is 5000 ms). Backlog: all are in use");
+    expect_says(explain(), "(leak_after_ns is 5000 ms). Exhausted: all objects are in use");
     expect_explained(CEN_CAUSE_LEAK);
     give_back(&other);
     give_back(&lease);
-    expect_says(explain(), "pool \"orders\": a take finds an object, or makes one.\n");
+    expect_says(explain(), "pool \"orders\": a take gets an idle object or opens one.\n");
     expect_explained(CEN_CAUSE_NONE);
     free_pool(pool);
 }
@@ -476,10 +482,10 @@ TEST(explain_tells_of_those_who_wait_and_of_those_who_gave_up)
     run_until_it_fails(&late, cen_in_ms(200), CEN_FULL);
     ceni_world_advance(1500 * MS);
     explain();
-    expect_says(text, "Takes that had to wait: 2, of which 0 were served, 1 timed out, 0 failed otherwise, 1 waiting, "
+    expect_says(text, "Takes that waited: 2; 0 served, 1 timed out, 0 failed otherwise, 1 still waiting, "
                       "the first for 1500 ms");
-    expect_says(text, "the longest 200 ms.\n");
-    expect_says(text, "Takes refused because of max_waiters: 1.\n");
+    expect_says(text, ", max 200 ms.\n");
+    expect_says(text, "Takes refused because the wait queue was full (max_waiters): 1.\n");
     give_back(&lease);
     expect_taken(&one, 1);
     give_back(&one.lease);
@@ -491,17 +497,16 @@ TEST(explain_tells_of_a_failed_opening_while_it_fails_and_after_it_works_again)
     make_failing(CEN_POOL_OPTIONS(.max = 2, .breaker_failures = 1));
     cen_lease first = take_now(pool), second;
     expect_equal(cen_pool_try_take(pool, &second, NULL), CEN_SYSTEM);
-    expect_says(
-        explain(),
-        "Opening fails: opening failed 1 time in a row, last: an object could not be opened: connection refused");
-    expect_says(text, "the breaker is open; next attempt in ");
+    expect_says(explain(),
+                "Driver error: opening failed 1 time in a row, last: cannot open an object: connection refused");
+    expect_says(text, "the circuit breaker is open; next attempt in ");
     expect_explained(CEN_CAUSE_BREAKER_OPEN);
     shop.fail_to = 2;
     cen_pool_stats s = expect_sound(pool);
     ceni_world_advance(s.next_open_ns + SECOND);
     ceni_world_settle();
     second = take_now(pool);
-    expect_says(explain(), "Opening works; it failed last ");
+    expect_says(explain(), "Opening works again; it last failed ");
     expect_says(text, "connection refused (CEN_SYSTEM, code 111).\n");
     give_back(&first);
     give_back(&second);

@@ -29,6 +29,7 @@ static void expect_take_fails(cen_pool *pool, cen_deadline deadline)
 
 /* ---- Back-off ----------------------------------------------------------------------------- */
 
+/* guarantees: life.L11, life-bugs.F */
 TEST(L11_after_a_failure_the_next_opening_waits_for_up_to_a_part_of_how_long_nothing_could_be_opened)
 {
     fail_opens();
@@ -58,6 +59,7 @@ TEST(L11_after_a_failure_the_next_opening_waits_for_up_to_a_part_of_how_long_not
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11, life-bugs.F */
 TEST(F_a_server_that_is_down_for_ten_minutes_is_asked_less_and_less_often_and_not_in_a_loop)
 {
     fail_opens();
@@ -84,6 +86,7 @@ TEST(F_a_server_that_is_down_for_ten_minutes_is_asked_less_and_less_often_and_no
     end_life(&s, pool);
 }
 
+/* guarantees: life.L7 */
 TEST(L7_a_take_keeps_its_deadline_although_nothing_can_be_opened)
 {
     fail_opens();
@@ -97,6 +100,7 @@ TEST(L7_a_take_keeps_its_deadline_although_nothing_can_be_opened)
     end_life(&s, pool);
 }
 
+/* guarantees: life-bugs.D */
 TEST(D_fifty_openings_that_failed_leave_room_for_max_objects)
 {
     s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 50}};
@@ -112,6 +116,7 @@ TEST(D_fifty_openings_that_failed_leave_room_for_max_objects)
 
 /* ---- Without back-off ------------------------------------------------------------------------ */
 
+/* guarantees: life.L11-no-backoff */
 TEST(L11_without_back_off_a_waiting_take_fails_with_the_first_openings_error_as_with_an_inline_driver)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -152,6 +157,7 @@ static void take_in_vain_until(void *argument)
 }
 
 /* Openings that fail in half a second: one in a millisecond, where they were some hundreds of thousands. */
+/* guarantees: life.L11-no-backoff */
 TEST(L11_without_back_off_openings_are_a_millisecond_apart_however_many_takes_come)
 {
     fail_opens();
@@ -167,6 +173,7 @@ TEST(L11_without_back_off_openings_are_a_millisecond_apart_however_many_takes_co
 }
 
 /* Others that are held may come back, and a take of an inline driver fails all the same. */
+/* guarantees: life.L11-no-backoff */
 TEST(L11_without_back_off_all_who_wait_fail_with_an_opening_even_while_others_are_held)
 {
     s = (script){.opened = 0};
@@ -200,6 +207,7 @@ TEST(L11_without_back_off_all_who_wait_fail_with_an_opening_even_while_others_ar
 
 /* ---- Breaker -------------------------------------------------------------------------------- */
 
+/* guarantees: life.L11 */
 TEST(L11_when_the_breaker_opens_all_who_wait_for_an_opening_only_are_told_the_cause_at_once)
 {
     fail_opens();
@@ -226,6 +234,7 @@ TEST(L11_when_the_breaker_opens_all_who_wait_for_an_opening_only_are_told_the_ca
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11 */
 TEST(L11_while_an_object_is_out_those_who_wait_go_on_waiting_and_get_it)
 {
     s = (script){.opened = 0};
@@ -248,6 +257,7 @@ TEST(L11_while_an_object_is_out_those_who_wait_go_on_waiting_and_get_it)
 }
 
 /* A server that has no room for more is not one that was away: one object serves, and for a second tries are rare. */
+/* guarantees: life.L11 */
 TEST(L11_a_server_that_is_full_is_asked_for_more_ever_more_rarely_while_other_objects_serve)
 {
     s = (script){.of[CALL_OPEN] = {.failure = CEN_SYSTEM, .code = 111, .text = "nobody listens"}};
@@ -274,6 +284,7 @@ TEST(L11_a_server_that_is_full_is_asked_for_more_ever_more_rarely_while_other_ob
 }
 
 /* The last live object goes while the breaker is open: now nothing will come. */
+/* guarantees: life.L11 */
 TEST(L11_those_who_wait_are_told_when_the_last_object_is_gone_while_the_breaker_is_open)
 {
     s = (script){.of[CALL_OPEN] = {.failure = CEN_SYSTEM, .code = 111, .text = "nobody listens"}};
@@ -290,6 +301,7 @@ TEST(L11_those_who_wait_are_told_when_the_last_object_is_gone_while_the_breaker_
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11, life-bugs.failover */
 TEST(L11_after_the_back_off_the_first_who_comes_probes_and_the_others_are_refused_meanwhile)
 {
     fail_opens();
@@ -321,6 +333,7 @@ TEST(L11_after_the_back_off_the_first_who_comes_probes_and_the_others_are_refuse
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11, life-bugs.G */
 TEST(G_after_an_outage_a_server_sees_1_2_4_openings_at_a_time_and_not_all)
 {
     s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 1, .hang_from = 2, .hang_to = 99}};
@@ -354,6 +367,7 @@ static void hope_for(cen_pool *pool, int64_t ns)
 
 /* The gate is shut for `next` from now on. A take whose deadline comes before that try fails at once; all others wait for it,
  * until the breaker has been open for breaker_wait_ns. */
+/* guarantees: life.L11-breaker */
 TEST(L11_while_the_breaker_is_open_a_take_waits_if_a_try_comes_in_its_time_and_is_told_at_once_if_none_does)
 {
     enum { AT_ONCE, IN_VAIN, SERVED };
@@ -397,6 +411,7 @@ TEST(L11_while_the_breaker_is_open_a_take_waits_if_a_try_comes_in_its_time_and_i
 }
 
 /* It waits through tries that fail, and not for longer than the breaker may be open, whatever its deadline is. */
+/* guarantees: life.L11-breaker */
 TEST(L11_one_who_waits_is_told_the_cause_when_the_breaker_has_been_open_for_long_and_from_then_on_takes_fail_at_once)
 {
     static const cen_priority priorities[] = {CEN_PRIORITY_HIGH, CEN_PRIORITY_NORMAL, CEN_PRIORITY_LOW};
@@ -455,6 +470,7 @@ static void outlive(int64_t wait, bool served)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11-breaker */
 TEST(L11_a_take_with_2800_ms_is_served_after_an_outage_of_300_ms)
 {
     outlive(0, true);
@@ -462,6 +478,7 @@ TEST(L11_a_take_with_2800_ms_is_served_after_an_outage_of_300_ms)
     outlive(CEN_OFF, false);
 }
 
+/* guarantees: life.L11-breaker */
 TEST(L11_for_the_whole_deadline_no_take_is_told_early_however_long_the_breaker_has_been_open)
 {
     fail_opens();
@@ -517,17 +534,20 @@ static void expect_told_at(int64_t took, int64_t told)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11-breaker */
 TEST(L11_a_try_that_hangs_keeps_nobody_for_longer_than_it_may_wait_and_serves_who_comes_next)
 {
     expect_told_at(300 * MS, 300 * MS);
 }
 
+/* guarantees: life.L11-breaker */
 TEST(L11_a_try_that_does_not_fail_as_quickly_as_the_last_is_awaited_for_as_long_again)
 {
     expect_told_at(0, 400 * MS);
 }
 
 /* One try hangs for ever: with another opener left, the takes that come later are tried for, and the server's return is noticed. */
+/* guarantees: life.L11-breaker */
 TEST(L11_a_try_that_hangs_for_ever_does_not_keep_later_takes_from_being_tried_for)
 {
     fail_opens();
@@ -555,6 +575,7 @@ TEST(L11_a_try_that_hangs_for_ever_does_not_keep_later_takes_from_being_tried_fo
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11-breaker */
 TEST(a_pool_that_is_paused_while_the_breaker_is_open_tells_those_who_wait_when_it_goes_on)
 {
     fail_opens();
@@ -613,17 +634,20 @@ static void expect_spread(uint32_t max_concurrent_opens)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11-hanging */
 TEST(L11_tries_that_hang_are_spread_evenly_and_at_most_openers_go_on_at_a_time)
 {
     expect_spread(2);
 }
 
+/* guarantees: life.L11-hanging */
 TEST(L11_more_openers_try_a_silent_server_more_often)
 {
     expect_spread(4);
 }
 
 /* The second try hangs; the third, beside it, succeeds: that the second fails then says nothing about now. */
+/* guarantees: life.L11-hanging */
 TEST(L11_a_try_of_the_outage_that_fails_after_its_end_is_in_nobodys_way)
 {
     fail_opens();
@@ -658,6 +682,7 @@ TEST(L11_a_try_of_the_outage_that_fails_after_its_end_is_in_nobodys_way)
 
 /* ---- Drivers that do not block ------------------------------------------------------------------- */
 
+/* guarantees: life.L11 */
 TEST(an_inline_driver_has_no_back_off_unless_it_is_asked_for)
 {
     fail_opens();
@@ -671,6 +696,7 @@ TEST(an_inline_driver_has_no_back_off_unless_it_is_asked_for)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11 */
 TEST(with_back_off_an_inline_driver_is_asked_by_a_waiting_take_when_the_time_has_come)
 {
     fail_opens();
@@ -691,6 +717,7 @@ TEST(with_back_off_an_inline_driver_is_asked_by_a_waiting_take_when_the_time_has
 }
 
 /* The gate admits one; when that has succeeded it admits more, and those who wait must hear of it. */
+/* guarantees: life.L3, life-bugs.A-B */
 TEST(L3_after_the_first_success_of_an_inline_driver_those_who_wait_open_too)
 {
     s = (script){.of[CALL_OPEN] = {.fail_from = 1, .fail_to = 1, .hang_from = 2, .hang_to = 2}};

@@ -109,6 +109,7 @@ static void call_everything(void)
     expect_equal(shop.log[0], 0);
 }
 
+/* guarantees: pool.L14, pool-bugs.fork */
 TEST(in_a_child_every_call_answers_forked_and_the_parent_notices_nothing)
 {
     prepare();
@@ -127,6 +128,7 @@ static void free_in_child(void)
     expect_equal(shop.log[0], 0); /* the parent's objects are left alone */
 }
 
+/* guarantees: pool.L14, pool-bugs.fork */
 TEST(a_child_can_free_the_pool_and_leaves_the_parents_objects_alone)
 {
     prepare();
@@ -189,6 +191,7 @@ static void free_and_use_its_own(void)
     use_a_pool_of_its_own();
 }
 
+/* guarantees: pool.L14 */
 TEST(a_child_can_make_a_pool_of_its_own_before_and_after_it_frees_the_parents)
 {
     prepare();
@@ -196,12 +199,13 @@ TEST(a_child_can_make_a_pool_of_its_own_before_and_after_it_frees_the_parents)
     finish();
 }
 
+/* guarantees: pool.L14 */
 TEST(a_child_can_free_and_use_pools_although_the_parents_lock_was_held)
 {
     prepare();
-    ceni_waiters_lock(pool->line); /* as a thread that the child will not have */
+    ceni_waiters_lock(pool->waiters); /* as a thread that the child will not have */
     in_a_child(free_and_use_its_own);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     finish();
 }
 
@@ -226,13 +230,13 @@ TEST(a_child_can_have_as_many_pools_as_the_parent_had_and_more)
     prepare();
     for (int i = 0; i < 40; i++) others[i] = make_pool(.max = 1);
     for (int i = 0; i < 40; i += 3) {
-        ceni_waiters_lock(others[i]->line);
+        ceni_waiters_lock(others[i]->waiters);
         *ceni_rank_mask() = 0; /* as if each was held by a thread of its own */
     }
     in_a_child(use_many_pools);
     for (int i = 0; i < 40; i += 3) {
         *ceni_rank_mask() = 1u << CENI_RANK_POOL;
-        ceni_waiters_unlock(others[i]->line);
+        ceni_waiters_unlock(others[i]->waiters);
     }
     for (int i = 0; i < 40; i++) free_pool(others[i]);
     finish();
@@ -308,6 +312,7 @@ static void leave_inherited_scopes(void)
     for (int i = 0; i < 6; i++) free_pool(own[i]);
 }
 
+/* guarantees: pool.L14 */
 TEST(a_scope_that_was_open_at_the_fork_ends_in_the_parent_only)
 {
     prepare();

@@ -89,6 +89,7 @@ static void state_timed_out(void)
     for (int i = 0; i < 4; i++) give_back(&leases[i]);
 }
 
+/* guarantees: pool-api.allocator */
 TEST(free_closes_every_object_and_gives_back_every_byte_whatever_happened_before)
 {
     static void (*const states[])(void) = {state_fresh,       state_idle,     state_closed, state_closed_and_returned,
@@ -108,6 +109,7 @@ TEST(free_closes_every_object_and_gives_back_every_byte_whatever_happened_before
 
 /* ---- Leases are out ------------------------------------------------------------------------ */
 
+/* guarantees: pool.L15 */
 TEST(what_is_held_when_the_pool_is_freed_keeps_the_memory_until_the_last_is_given)
 {
     static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
@@ -207,6 +209,7 @@ TEST(a_freed_pool_is_not_listed_although_its_memory_is_still_there)
 }
 
 /* A line is lent to one pool after another; a late give of an old one must not touch the new one's. */
+/* guarantees: pool-api.outlives */
 TEST(what_comes_back_to_a_freed_pool_does_not_disturb_the_pools_made_since)
 {
     for (int round = 0; round < 10; round++) {
@@ -268,6 +271,7 @@ static void expect_ended(int which)
     expect(racing[which].pool == NULL);
 }
 
+/* guarantees: pool.L15 */
 EXPLORE(a_give_that_races_free_ends_its_lease_and_nothing_is_left, 4)
 {
     prepare_race(1);

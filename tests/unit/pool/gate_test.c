@@ -19,6 +19,7 @@ static bool fail(ceni_gate *gate, const cen_pool_options *limits, int64_t now, u
     return ceni_gate_fail(gate, limits, now, now, false, random, &why);
 }
 
+/* guarantees: life.L11 */
 TEST(a_new_gate_is_open_and_admits_any_number)
 {
     ceni_gate gate;
@@ -46,6 +47,7 @@ static void expect_bound(ceni_gate gate, const cen_pool_options *limits, int64_t
     }
 }
 
+/* guarantees: life.L11 */
 TEST(L11_the_back_off_is_random_up_to_a_part_of_how_long_the_outage_has_lasted)
 {
     static const struct {
@@ -77,6 +79,7 @@ TEST(L11_the_back_off_is_random_up_to_a_part_of_how_long_the_outage_has_lasted)
     }
 }
 
+/* guarantees: life.L11 */
 TEST(L11_beside_objects_that_serve_the_back_off_is_doubled_with_each_failure)
 {
     static const struct {
@@ -106,6 +109,7 @@ TEST(L11_beside_objects_that_serve_the_back_off_is_doubled_with_each_failure)
 }
 
 /* It has lasted since the first of the openings that failed in a row began. */
+/* guarantees: life.L11-hanging */
 TEST(a_try_that_takes_long_to_fail_is_part_of_the_outage_and_a_success_ends_it)
 {
     cen_pool_options limits = limits_of(1, 1000, CEN_OFF);
@@ -122,6 +126,7 @@ TEST(a_try_that_takes_long_to_fail_is_part_of_the_outage_and_a_success_ends_it)
     expect_equal(ceni_gate_next(&gate), 3001);
 }
 
+/* guarantees: life.L11 */
 TEST(a_back_off_at_the_end_of_time_does_not_overflow)
 {
     ceni_gate gate;
@@ -137,6 +142,7 @@ TEST(a_back_off_at_the_end_of_time_does_not_overflow)
 }
 
 /* The tries of a silent server are spread over the time that one takes, and none begins beside another at once. */
+/* guarantees: life.L11-hanging */
 TEST(L11_beside_a_try_that_hangs_one_more_is_admitted_when_its_time_has_come_and_never_more_than_openers)
 {
     static const struct {
@@ -172,6 +178,7 @@ TEST(L11_beside_a_try_that_hangs_one_more_is_admitted_when_its_time_has_come_and
     }
 }
 
+/* guarantees: life.L11-hanging */
 TEST(L11_what_began_before_a_success_and_fails_after_it_does_not_shut_the_gate)
 {
     static const struct {
@@ -194,6 +201,7 @@ TEST(L11_what_began_before_a_success_and_fails_after_it_does_not_shut_the_gate)
     }
 }
 
+/* guarantees: life.L11 */
 TEST(a_second_failure_while_it_is_shut_never_opens_the_gate_earlier)
 {
     ceni_gate gate;
@@ -207,6 +215,7 @@ TEST(a_second_failure_while_it_is_shut_never_opens_the_gate_earlier)
     expect_equal(ceni_gate_next(&gate), 110);
 }
 
+/* guarantees: life.L11 */
 TEST(L11_the_gate_opens_at_its_moment_and_admits_one)
 {
     ceni_gate gate;
@@ -223,6 +232,7 @@ TEST(L11_the_gate_opens_at_its_moment_and_admits_one)
     expect_equal(gate.breaker, CEN_BREAKER_CLOSED);
 }
 
+/* guarantees: life.L11 */
 TEST(L11_the_breaker_opens_at_the_nth_failure_in_a_row_and_says_so_once)
 {
     for (int32_t threshold = 1; threshold <= 6; threshold++) {
@@ -248,6 +258,7 @@ TEST(L11_the_breaker_opens_at_the_nth_failure_in_a_row_and_says_so_once)
     }
 }
 
+/* guarantees: life.L11 */
 TEST(a_success_between_failures_starts_the_count_anew)
 {
     ceni_gate gate;
@@ -262,6 +273,7 @@ TEST(a_success_between_failures_starts_the_count_anew)
 }
 
 /* The one that succeeded was the first: 1, 2, 4, 8 and so on, then as many as the pool allows. */
+/* guarantees: life.L11 */
 TEST(L11_after_recovery_2_4_8_are_admitted_and_then_any_number)
 {
     ceni_gate gate;
@@ -280,6 +292,7 @@ TEST(L11_after_recovery_2_4_8_are_admitted_and_then_any_number)
     expect_equal(gate.admits, 0);
 }
 
+/* guarantees: life.L11 */
 TEST(a_back_off_that_is_off_never_shuts_the_gate_of_a_driver_that_does_not_block)
 {
     ceni_gate gate;
@@ -292,6 +305,7 @@ TEST(a_back_off_that_is_off_never_shuts_the_gate_of_a_driver_that_does_not_block
     }
 }
 
+/* guarantees: life.L11-no-backoff */
 TEST(L11_without_back_off_openings_of_a_blocking_driver_are_one_millisecond_apart_and_the_breaker_stays_closed)
 {
     ceni_gate gate;
@@ -314,6 +328,7 @@ TEST(L11_without_back_off_openings_of_a_blocking_driver_are_one_millisecond_apar
     expect(gate.failures == 0 && ceni_gate_next(&gate) == CENI_FOREVER);
 }
 
+/* guarantees: life.L11 */
 TEST(a_breaker_that_is_off_never_opens)
 {
     ceni_gate gate;
@@ -326,6 +341,7 @@ TEST(a_breaker_that_is_off_never_opens)
     }
 }
 
+/* guarantees: life.L11 */
 TEST(the_gate_remembers_the_last_failure_after_a_success)
 {
     ceni_gate gate;
@@ -340,6 +356,7 @@ TEST(the_gate_remembers_the_last_failure_after_a_success)
     expect_text(gate.last.text, "refused");
 }
 
+/* guarantees: life.L11 */
 TEST(a_count_of_failures_that_is_at_its_end_stays_there)
 {
     ceni_gate gate;

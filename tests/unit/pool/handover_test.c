@@ -76,6 +76,7 @@ static void expect_usable(bool place_is_free)
     expect_equal(closed, 1);
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(L13_a_consumer_may_use_and_give_what_a_producer_took_that_has_ended)
 {
     for (int abandons = 0; abandons < 2; abandons++) {
@@ -94,6 +95,7 @@ TEST(L13_a_consumer_may_use_and_give_what_a_producer_took_that_has_ended)
     }
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(L13_a_consumer_may_use_and_give_what_a_cancelled_producer_took)
 {
     cen_driver_calls calls = {

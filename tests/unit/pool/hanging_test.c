@@ -126,16 +126,19 @@ static void hang_later(bool alone)
     expect_all_ended(&c);
 }
 
+/* guarantees: async.L9, later.L9 */
 TEST(L9_no_call_waits_for_an_open_or_a_test_that_are_never_done)
 {
     hang_later(false);
 }
 
+/* guarantees: async.L9, later.L9 */
 TEST(L9_no_call_waits_for_an_open_or_a_test_that_are_never_done_where_there_are_no_threads)
 {
     hang_later(true);
 }
 
+/* guarantees: async.L9, later.L9 */
 TEST(L9_no_call_waits_for_an_open_or_a_test_that_block_for_ever)
 {
     static script s;

@@ -88,6 +88,7 @@ static cen_lease handed_over(cen_pool *pool)
     return one.leases[0];
 }
 
+/* guarantees: pool.stale-after-free */
 TEST(a_give_after_free_of_a_lease_that_had_ended_is_stale)
 {
     cen_pool *pool = make_unmapped();
@@ -107,6 +108,7 @@ TEST(a_give_after_free_of_a_lease_that_had_ended_is_stale)
     expect_equal(cen_pool_leave(&left), CEN_STALE);
 }
 
+/* guarantees: pool.stale-after-free */
 TEST(L8_a_lease_of_a_freed_pool_never_ends_one_of_the_next_pool)
 {
     cen_pool *pool = make_unmapped();

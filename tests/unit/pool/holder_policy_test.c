@@ -84,6 +84,7 @@ static holder end_with_one(cen_pool *pool)
     return one;
 }
 
+/* guarantees: pool.L13, life-bugs.J */
 TEST(L13_with_the_policy_close_what_an_ended_thread_held_is_closed)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -99,6 +100,7 @@ TEST(L13_with_the_policy_close_what_an_ended_thread_held_is_closed)
     }
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_reuse_gives_it_back_as_it_is)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -124,6 +126,7 @@ static void expect_tested(const char *functions, cen_condition says, const char 
     }
 }
 
+/* guarantees: pool.L13, life-bugs.J */
 TEST(L13_test_checks_resets_and_tests_as_the_driver_can)
 {
     expect_tested("crt", CEN_CLEAN, "+1 ?1 =1 ", 1);
@@ -136,6 +139,7 @@ TEST(L13_test_checks_resets_and_tests_as_the_driver_can)
     expect_tested("", CEN_CLEAN, "+1 ", 1);
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_what_fails_its_reset_or_its_test_is_closed)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_TEST, "crt", CEN_ORDER_WARM);
@@ -170,6 +174,7 @@ static void take_reload_and_end(void *argument)
     expect_equal(cen_pool_reload(one->pools[0], 0, NULL), CEN_OK);
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_what_was_reloaded_while_it_was_out_is_closed_whatever_the_policy)
 {
     for (cen_holder_end_policy policy = CEN_HOLDER_END_CLOSE; policy <= CEN_HOLDER_END_REUSE; policy++) {
@@ -181,6 +186,7 @@ TEST(L13_what_was_reloaded_while_it_was_out_is_closed_whatever_the_policy)
     }
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_a_thread_that_ends_is_asked_for_in_every_pool)
 {
     cen_pool *first = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
@@ -199,6 +205,7 @@ TEST(L13_a_thread_that_ends_is_asked_for_in_every_pool)
     free_pool(third);
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_all_that_a_thread_holds_in_one_pool_is_taken_back)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE, "", CEN_ORDER_WARM);
@@ -229,6 +236,7 @@ static void tell_to_end(void *argument)
     ceni_futex_wake(&one->may_end, 1);
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_whoever_waits_gets_what_an_ended_thread_held)
 {
     for (cen_holder_end_policy policy = CEN_HOLDER_END_CLOSE; policy <= CEN_HOLDER_END_REUSE; policy++) {
@@ -249,6 +257,7 @@ TEST(L13_whoever_waits_gets_what_an_ended_thread_held)
 
 /* ---- Passing and detaching ------------------------------------------------------------------ */
 
+/* guarantees: pool.L13 */
 TEST(L13_a_detached_lease_survives_its_thread_and_still_says_who_took_it)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
@@ -273,6 +282,7 @@ static void give_in_thread(void *lease)
     give_back(lease);
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_a_lease_that_another_thread_gave_is_not_taken_back_twice)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
@@ -287,6 +297,7 @@ TEST(L13_a_lease_that_another_thread_gave_is_not_taken_back_twice)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13 */
 TEST(detach_of_what_is_no_lease_any_more_is_refused)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM),
@@ -320,6 +331,7 @@ static void end_in_scopes(void *argument)
     expect(scopes[0].lease.object == scopes[2].lease.object);
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_a_thread_that_ends_in_nested_scopes_leaves_one_lease_to_the_policy)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE, "", CEN_ORDER_WARM);
@@ -332,6 +344,7 @@ TEST(L13_a_thread_that_ends_in_nested_scopes_leaves_one_lease_to_the_policy)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13 */
 TEST(scopes_of_a_detached_lease_borrow_and_the_last_gives_back)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE, "", CEN_ORDER_WARM);
@@ -349,6 +362,7 @@ TEST(scopes_of_a_detached_lease_borrow_and_the_last_gives_back)
 
 /* ---- Closed pools ------------------------------------------------------------------------------------ */
 
+/* guarantees: pool.L15 */
 TEST(L15_close_goes_on_when_a_holder_ends)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE, "", CEN_ORDER_WARM);
@@ -365,6 +379,7 @@ TEST(L15_close_goes_on_when_a_holder_ends)
     free_pool(pool);
 }
 
+/* guarantees: pool.L15 */
 TEST(L15_what_was_revoked_is_closed_when_its_holder_ends)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE, "", CEN_ORDER_WARM);
@@ -381,6 +396,7 @@ TEST(L15_what_was_revoked_is_closed_when_its_holder_ends)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: pool.L15 */
 TEST(L15_a_freed_pool_is_gone_when_the_last_holder_has_ended)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE, "", CEN_ORDER_WARM);
@@ -450,6 +466,7 @@ static void take_twice_and_end(void *argument)
     if (one->takes > 1) one->leases[0][1] = take_now(one->pools[0]);
 }
 
+/* guarantees: pool.L13 */
 TEST(a_thread_whose_end_cannot_be_noticed_is_tried_again_with_the_next_take)
 {
     for (int takes = 1; takes <= 2; takes++) {
@@ -474,7 +491,7 @@ TEST(L13_the_event_stream_hears_who_ended_and_where_it_took_the_object)
     ceni_world_settle();
     expect_equal(listener.events[1].kind, CEN_EVENT_HOLDER_ENDED);
     expect(listener.events[1].holder == one.number && listener.events[1].value == 0);
-    expect(strstr(listener.events[1].text, "pools.h:") && strstr(listener.events[1].text, "it is used again"));
+    expect(strstr(listener.events[1].text, "pools.h:") && strstr(listener.events[1].text, "; the object is reused"));
     expect_heard(&listener, "opened holder_ended ");
     join(start("holder", take_and_end, &other));
     expect_heard(&listener, ""); /* it was detached, and is not taken back */

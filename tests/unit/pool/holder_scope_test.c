@@ -34,6 +34,7 @@ static void expect_borrows(cen_pool *pool, const cen_scope *outer)
 
 /* ---- Whose scope it is ----------------------------------------------------------------- */
 
+/* guarantees: pool.task-scopes */
 TEST(a_task_within_another_does_not_borrow_what_the_outer_one_has)
 {
     for (int detached = 0; detached < 2; detached++) {
@@ -89,6 +90,7 @@ static void borrow_and_leave_all(void *argument)
     end_step(&j->task);
 }
 
+/* guarantees: pool.task-scopes */
 TEST(scopes_of_a_task_are_borrowed_and_left_on_another_thread)
 {
     journey j = {.pools = {make_for_scopes(), make_for_scopes(), make_for_scopes()}};
@@ -106,6 +108,7 @@ TEST(scopes_of_a_task_are_borrowed_and_left_on_another_thread)
     }
 }
 
+/* guarantees: pool.task-scopes */
 TEST(L13_a_task_that_ends_in_its_scopes_leaves_one_lease_to_the_policy)
 {
     cen_pool *pool = make_for_scopes();
@@ -125,6 +128,7 @@ TEST(L13_a_task_that_ends_in_its_scopes_leaves_one_lease_to_the_policy)
     free_pool(pool);
 }
 
+/* guarantees: pool.task-scopes */
 TEST(a_scope_of_a_task_that_was_given_by_hand_does_not_use_up_its_note)
 {
     cen_pool *pool = make_for_scopes();
@@ -142,6 +146,7 @@ TEST(a_scope_of_a_task_that_was_given_by_hand_does_not_use_up_its_note)
     free_pool(pool);
 }
 
+/* guarantees: pool.task-scopes */
 TEST(more_scopes_than_can_be_counted_are_still_borrowed)
 {
     enum { MANY = 4200, PERIOD = 3 };
@@ -167,6 +172,7 @@ TEST(more_scopes_than_can_be_counted_are_still_borrowed)
 
 /* ---- What is said of tasks ---------------------------------------------------------------- */
 
+/* guarantees: pool.task-scopes */
 TEST(a_text_and_an_event_say_that_it_is_a_task_and_which)
 {
     static ear listener;
@@ -187,12 +193,13 @@ TEST(a_text_and_an_event_say_that_it_is_a_task_and_which)
     ceni_world_settle();
     expect(listener.count == 1 && listener.events[0].kind == CEN_EVENT_HOLDER_ENDED &&
            listener.events[0].holder == holder);
-    snprintf(words, sizeof words, "task %u has ended", (unsigned)(holder & ~CEN_HOLDER_TASK));
+    snprintf(words, sizeof words, "task %u ended while holding object 0", (unsigned)(holder & ~CEN_HOLDER_TASK));
     expect(strstr(listener.events[0].text, words) != NULL);
     expect_equal(cen_pool_give(&lease), CEN_STALE);
     free_pool(pool);
 }
 
+/* guarantees: pool.task-scopes */
 TEST(what_a_task_held_is_closed_with_a_word_on_the_task)
 {
     static ear listener;
@@ -206,10 +213,11 @@ TEST(what_a_task_held_is_closed_with_a_word_on_the_task)
     end_task(&one);
     ceni_world_settle();
     expect_equal(listener.events[2].kind, CEN_EVENT_CLOSED);
-    expect(strstr(listener.events[2].text, "the task that held it has ended") != NULL);
+    expect(strstr(listener.events[2].text, "holder task ended") != NULL);
     free_pool(pool);
 }
 
+/* guarantees: pool.task-scopes */
 TEST(a_leak_of_a_task_is_told_with_its_number)
 {
     static ear listener;
@@ -225,12 +233,13 @@ TEST(a_leak_of_a_task_is_told_with_its_number)
     ceni_world_settle();
     expect(listener.count == 1 && listener.events[0].kind == CEN_EVENT_LEAK && listener.events[0].holder == holder);
     char words[60];
-    snprintf(words, sizeof words, "held by task %u,", (unsigned)(holder & ~CEN_HOLDER_TASK));
+    snprintf(words, sizeof words, "held by task %u for at least ", (unsigned)(holder & ~CEN_HOLDER_TASK));
     expect(strstr(listener.events[0].text, words) != NULL);
     give_in_step(&one, &lease);
     free_pool(pool);
 }
 
+/* guarantees: pool.task-scopes */
 TEST(L20_a_task_that_waits_for_itself_is_told_of_as_a_task)
 {
     static ear listener;

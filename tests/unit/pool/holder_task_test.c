@@ -45,6 +45,7 @@ static void second_step(void *argument)
     end_step(&j->task);
 }
 
+/* guarantees: pool.L13-task */
 TEST(L13_what_a_task_took_stays_its_own_when_the_thread_ends_and_another_goes_on_with_it)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE);
@@ -61,6 +62,7 @@ TEST(L13_what_a_task_took_stays_its_own_when_the_thread_ends_and_another_goes_on
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-task */
 TEST(L13_what_a_task_holds_when_it_ends_goes_the_way_of_the_policy)
 {
     for (cen_holder_end_policy policy = CEN_HOLDER_END_CLOSE; policy <= CEN_HOLDER_END_REUSE; policy++) {
@@ -83,6 +85,7 @@ TEST(L13_what_a_task_holds_when_it_ends_goes_the_way_of_the_policy)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: pool.L13-task */
 TEST(L3_whoever_waits_for_what_a_task_held_is_served_when_it_ends)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .on_holder_end = CEN_HOLDER_END_REUSE), 1);
@@ -122,6 +125,7 @@ static void expect_no_looks(cen_pool *pool)
     expect_equal(walks_since(), 0);
 }
 
+/* guarantees: pool.holder-count */
 TEST(a_task_that_gave_all_that_it_took_is_never_looked_for)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -138,6 +142,7 @@ static cen_condition is_clean(void *unused, void *object)
     return CEN_CLEAN;
 }
 
+/* guarantees: pool.holder-count */
 TEST(a_task_that_gave_or_discarded_all_that_it_took_from_a_pool_with_a_check_is_never_looked_for)
 {
     cen_driver_calls calls = workshop_calls;
@@ -171,6 +176,7 @@ static void take_and_keep_one(void *pool)
     take_now(pool);
 }
 
+/* guarantees: pool.holder-count */
 TEST(a_thread_that_gave_all_that_it_took_ends_without_a_look)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE);
@@ -188,6 +194,7 @@ static void give_in_thread(void *lease)
     give_back(lease);
 }
 
+/* guarantees: pool.holder-count */
 TEST(what_another_thread_gave_is_found_out_with_one_look)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE);
@@ -206,6 +213,7 @@ TEST(what_another_thread_gave_is_found_out_with_one_look)
 }
 
 /* The giver must not count it as its own: it would seem to hold nothing, and would be helped into its own waiting. */
+/* guarantees: pool.holder-count */
 TEST(what_another_holder_gave_on_the_same_thread_is_not_taken_for_the_givers_own)
 {
     for (int giver = 0; giver < 3; giver++) { /* another task; a task that runs within; the thread itself */
@@ -231,6 +239,7 @@ TEST(what_another_holder_gave_on_the_same_thread_is_not_taken_for_the_givers_own
 }
 
 /* One after the other takes the slot that is warm: a give of the former lease, which has ended, is nobody's. */
+/* guarantees: pool.holder-count */
 TEST(a_stale_give_changes_no_count)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE);
@@ -249,6 +258,7 @@ TEST(a_stale_give_changes_no_count)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-task */
 TEST(L13_a_detached_lease_is_not_held_by_its_task_and_survives_it)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE);
@@ -281,6 +291,7 @@ static void detach_in_thread(void *lease)
     expect_equal(cen_pool_detach(lease), CEN_OK);
 }
 
+/* guarantees: pool.holder-count */
 TEST(what_another_thread_detached_is_not_held_any_more)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_CLOSE);
@@ -294,6 +305,7 @@ TEST(what_another_thread_detached_is_not_held_any_more)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-task */
 TEST(L13_what_a_task_asked_for_belongs_to_the_task_and_ends_with_it)
 {
     for (int i = 0; i < 2; i++) { /* the second by the quick path */
@@ -318,6 +330,7 @@ TEST(L13_what_a_task_asked_for_belongs_to_the_task_and_ends_with_it)
     }
 }
 
+/* guarantees: pool.L13-task */
 TEST(L13_what_a_task_asked_for_and_waited_for_belongs_to_the_task)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .on_holder_end = CEN_HOLDER_END_REUSE), 1);
@@ -340,6 +353,7 @@ TEST(L13_what_a_task_asked_for_and_waited_for_belongs_to_the_task)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-task */
 TEST(L13_an_ask_that_waits_when_its_task_ends_belongs_to_nobody)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .on_holder_end = CEN_HOLDER_END_REUSE), 1);
@@ -357,6 +371,7 @@ TEST(L13_an_ask_that_waits_when_its_task_ends_belongs_to_nobody)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-task */
 TEST(L13_a_task_that_gave_what_it_asked_for_is_not_looked_for)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
@@ -375,6 +390,7 @@ TEST(L13_a_task_that_gave_what_it_asked_for_is_not_looked_for)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-task */
 TEST(L15_what_close_has_revoked_is_held_until_it_is_brought_back)
 {
     for (int ends = 0; ends < 2; ends++) { /* by a give, or by the end of the task */
@@ -398,6 +414,7 @@ TEST(L15_what_close_has_revoked_is_held_until_it_is_brought_back)
 
 /* ---- Within one another ---------------------------------------------------------------------- */
 
+/* guarantees: pool.L13-task */
 TEST(a_task_that_runs_within_another_holds_what_it_took_and_nothing_else)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE);
@@ -435,6 +452,7 @@ static void end_in_a_step(void *argument)
     take_now(argument);
 }
 
+/* guarantees: pool.L13-task */
 TEST(L13_a_thread_that_ends_in_the_middle_of_a_task_gives_back_what_both_had)
 {
     cen_pool *pool = pool_with(CEN_HOLDER_END_REUSE);
@@ -462,6 +480,7 @@ static void wait_in_step(void *argument)
     end_step(&self->task);
 }
 
+/* guarantees: pool.L13-task */
 TEST(L13_what_a_waiting_task_is_granted_is_the_tasks)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1, .max_barging_ns = CEN_NONE), 1);
@@ -478,6 +497,7 @@ TEST(L13_what_a_waiting_task_is_granted_is_the_tasks)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-task */
 TEST(a_task_that_waits_is_interrupted_by_its_number)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
@@ -493,6 +513,7 @@ TEST(a_task_that_waits_is_interrupted_by_its_number)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-task */
 TEST(L20_a_task_that_holds_everything_is_told_and_one_whose_thread_does_is_not)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 2, .on_self_wait = CEN_SELF_WAIT_FAIL), 2);

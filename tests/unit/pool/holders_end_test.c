@@ -94,6 +94,7 @@ static void expect_taken_back(cen_holder_end_policy policy)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13, pool-bugs.killed-thread, life-bugs.J */
 TEST(L13_a_thread_that_returns_gives_up_what_it_holds)
 {
     prepare(CEN_HOLDER_END_CLOSE);
@@ -101,6 +102,7 @@ TEST(L13_a_thread_that_returns_gives_up_what_it_holds)
     expect_taken_back(CEN_HOLDER_END_CLOSE);
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_a_thread_that_exits_gives_up_what_it_holds)
 {
     prepare(CEN_HOLDER_END_REUSE);
@@ -108,6 +110,7 @@ TEST(L13_a_thread_that_exits_gives_up_what_it_holds)
     expect_taken_back(CEN_HOLDER_END_REUSE);
 }
 
+/* guarantees: pool.L13, life-bugs.I */
 TEST(L13_a_thread_that_is_cancelled_gives_up_what_it_holds)
 {
     prepare(CEN_HOLDER_END_CLOSE);
@@ -150,6 +153,7 @@ static void expect_block_ended(void)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13, pool-bugs.killed-thread, life-bugs.I */
 TEST(L13_a_thread_that_is_cancelled_in_nested_blocks_does_not_lose_the_object)
 {
     prepare(CEN_HOLDER_END_CLOSE);
@@ -161,6 +165,7 @@ TEST(L13_a_thread_that_is_cancelled_in_nested_blocks_does_not_lose_the_object)
     expect_block_ended();
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_a_thread_that_exits_in_a_block_does_not_lose_the_object)
 {
     prepare(CEN_HOLDER_END_CLOSE);
@@ -199,6 +204,7 @@ IS_CANCELLED static void *loop_in_blocks(void *unused)
 }
 
 /* Threads are killed all the time; what they held comes back every time. */
+/* guarantees: pool.L13, pool-bugs.killed-thread, life-bugs.I */
 TEST(L13_a_hundred_threads_that_are_cancelled_in_the_midst_of_work_leave_the_pool_whole)
 {
     prepare(CEN_HOLDER_END_REUSE);
@@ -231,6 +237,7 @@ static void *take_and_wait(void *unused)
     return NULL;
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_a_lease_that_was_passed_on_and_given_before_its_taker_ended_is_left_alone)
 {
     prepare(CEN_HOLDER_END_CLOSE);
@@ -246,6 +253,7 @@ TEST(L13_a_lease_that_was_passed_on_and_given_before_its_taker_ended_is_left_alo
     free_pool(pool);
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_a_lease_that_was_passed_on_attached_ends_with_its_taker)
 {
     prepare(CEN_HOLDER_END_CLOSE);
@@ -259,6 +267,7 @@ TEST(L13_a_lease_that_was_passed_on_attached_ends_with_its_taker)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_a_lease_that_was_passed_on_detached_survives_its_taker)
 {
     prepare(CEN_HOLDER_END_CLOSE);
@@ -290,6 +299,7 @@ static void *take_for_a_destructor(void *unused)
     return NULL;
 }
 
+/* guarantees: pool.L13 */
 TEST(a_destructor_of_the_programs_may_still_give_what_the_thread_held)
 {
     prepare(CEN_HOLDER_END_CLOSE);
@@ -315,6 +325,7 @@ static void *leave_taking_to_a_destructor(void *unused)
     return NULL;
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_what_a_destructor_of_the_programs_took_is_taken_back_too)
 {
     prepare(CEN_HOLDER_END_REUSE);
@@ -348,6 +359,7 @@ static void return_from_main_while_others_hold(void)
     exit(7); /* as main's return does */
 }
 
+/* guarantees: pool.L13 */
 TEST(a_process_ends_with_its_code_while_threads_hold_objects)
 {
     fflush(stdout);
@@ -368,6 +380,7 @@ static void *end_process_when_all_is_back(void *unused)
     _exit(shop.closed == 1 && expect_sound(pool).held == 0 ? 7 : 1);
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_a_main_thread_that_exits_alone_gives_up_what_it_holds)
 {
     fflush(stdout);

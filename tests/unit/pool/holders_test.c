@@ -6,6 +6,7 @@ static script s;
 
 /* ---- Held for too long ------------------------------------------------------------------------ */
 
+/* guarantees: life-api.hold */
 TEST(what_is_held_for_too_long_is_revoked_once_and_counts_until_it_comes_back)
 {
     for (int exact = 0; exact < 2; exact++) {
@@ -31,6 +32,7 @@ TEST(what_is_held_for_too_long_is_revoked_once_and_counts_until_it_comes_back)
     }
 }
 
+/* guarantees: life-api.hold */
 TEST(what_is_given_in_time_again_and_again_is_never_revoked)
 {
     s = (script){.opened = 0};
@@ -44,6 +46,7 @@ TEST(what_is_given_in_time_again_and_again_is_never_revoked)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.hold */
 TEST(a_leak_is_reported_once_for_each_lease_and_the_holder_notices_nothing)
 {
     s = (script){.opened = 0};
@@ -63,6 +66,7 @@ TEST(a_leak_is_reported_once_for_each_lease_and_the_holder_notices_nothing)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.hold, life-bugs.M */
 TEST(a_leaked_object_is_reclaimed_its_place_serves_who_waits_and_the_late_give_closes_it)
 {
     for (unsigned abandons = 0; abandons < 2; abandons++) {
@@ -92,6 +96,7 @@ TEST(a_leaked_object_is_reclaimed_its_place_serves_who_waits_and_the_late_give_c
     }
 }
 
+/* guarantees: life-bugs.D */
 TEST(D_places_are_not_used_up_by_leak_after_leak)
 {
     s = (script){.opened = 0};
@@ -109,6 +114,7 @@ TEST(D_places_are_not_used_up_by_leak_after_leak)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.hold */
 TEST(L15_a_close_counts_what_was_revoked_before_it_and_its_late_give_ends_the_pool)
 {
     s = (script){.opened = 0};
@@ -124,6 +130,7 @@ TEST(L15_a_close_counts_what_was_revoked_before_it_and_its_late_give_ends_the_po
     end_life(&s, pool);
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(a_hold_limit_frees_the_place_if_the_setting_says_so)
 {
     for (int reclaims = 0; reclaims < 2; reclaims++) {
@@ -143,6 +150,7 @@ TEST(a_hold_limit_frees_the_place_if_the_setting_says_so)
     }
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(a_detached_lease_is_reclaimed_as_a_leak)
 {
     s = (script){.opened = 0};
@@ -157,6 +165,7 @@ TEST(a_detached_lease_is_reclaimed_as_a_leak)
     end_life(&s, pool); /* which closes what was never given */
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(a_revoked_lease_that_does_not_come_back_is_reclaimed_as_a_leak)
 {
     s = (script){.opened = 0};
@@ -173,6 +182,7 @@ TEST(a_revoked_lease_that_does_not_come_back_is_reclaimed_as_a_leak)
     end_life(&s, pool);
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(the_late_close_of_a_blocking_driver_runs_on_a_helper)
 {
     s = (script){.opened = 0};
@@ -191,6 +201,7 @@ TEST(the_late_close_of_a_blocking_driver_runs_on_a_helper)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.hold */
 TEST(a_scope_whose_object_was_taken_away_lends_it_to_nobody_and_ends)
 {
     for (int reclaims = 0; reclaims < 2; reclaims++) {
@@ -217,6 +228,7 @@ TEST(a_scope_whose_object_was_taken_away_lends_it_to_nobody_and_ends)
 
 /* ---- Those who wait ------------------------------------------------------------------------------- */
 
+/* guarantees: life-bugs.O */
 TEST(O_when_as_many_wait_as_may_the_next_is_told_full_at_once)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -266,6 +278,7 @@ static void begin_numbered(numbered *one, cen_pool *pool, cen_deadline deadline)
     ceni_world_settle();
 }
 
+/* guarantees: life-bugs.E3c, life-bugs.fairness */
 TEST(E3c_a_take_that_waits_is_interrupted_at_once_and_the_others_keep_their_order)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -295,6 +308,7 @@ TEST(E3c_a_take_that_waits_is_interrupted_at_once_and_the_others_keep_their_orde
     }
 }
 
+/* guarantees: life.L10 */
 TEST(L10_the_opening_of_one_who_was_interrupted_goes_on_and_serves_the_next)
 {
     s = (script){.of[CALL_OPEN] = {.hang_from = 1, .hang_to = 1}};
@@ -311,6 +325,7 @@ TEST(L10_the_opening_of_one_who_was_interrupted_goes_on_and_serves_the_next)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L10 */
 TEST(L5_those_who_gave_up_receive_nothing_though_many_objects_come_at_once)
 {
     s = (script){.of[CALL_OPEN] = {.hang_from = 1, .hang_to = 4}};

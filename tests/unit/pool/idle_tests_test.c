@@ -11,6 +11,7 @@ static unsigned tests_of(unsigned from, unsigned to)
     return tests;
 }
 
+/* guarantees: life-api.test-idle */
 TEST(an_idle_object_is_tested_once_in_every_interval)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -30,6 +31,7 @@ TEST(an_idle_object_is_tested_once_in_every_interval)
     }
 }
 
+/* guarantees: life-api.test-idle */
 TEST(an_interval_that_is_off_tests_nothing)
 {
     s = (script){.opened = 0};
@@ -41,6 +43,7 @@ TEST(an_interval_that_is_off_tests_nothing)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.test-idle */
 TEST(never_more_than_testers_are_tested_at_a_time_the_others_can_be_lent_and_in_the_end_all_are_tested)
 {
     s = (script){.of[CALL_TEST].takes_ns = SECOND};
@@ -60,6 +63,7 @@ TEST(never_more_than_testers_are_tested_at_a_time_the_others_can_be_lent_and_in_
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.test-idle */
 TEST(two_are_tested_at_a_time_by_default)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 99}};
@@ -73,6 +77,7 @@ TEST(two_are_tested_at_a_time_by_default)
 }
 
 /* The bug this looks for: each round takes some more out, while those of the last round are still being tested. */
+/* guarantees: life.L9 */
 TEST(L9_tests_that_hang_never_take_more_than_testers_out_however_many_rounds_pass)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 99}};
@@ -90,6 +95,7 @@ TEST(L9_tests_that_hang_never_take_more_than_testers_out_however_many_rounds_pas
 }
 
 /* The same when those that hang have lower indexes than those that a round meets first. */
+/* guarantees: life.L9 */
 TEST(L9_tests_that_hang_in_low_places_keep_a_round_from_testing_in_high_ones)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 99}};
@@ -111,6 +117,7 @@ TEST(L9_tests_that_hang_in_low_places_keep_a_round_from_testing_in_high_ones)
 }
 
 /* One that waits for a helper has not begun: its time has not, either. */
+/* guarantees: life-api.test-idle */
 TEST(a_test_that_has_not_begun_has_not_taken_too_long)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
@@ -131,6 +138,7 @@ TEST(a_test_that_has_not_begun_has_not_taken_too_long)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L2 */
 TEST(L2_what_is_being_tested_cannot_be_lent_and_counts)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
@@ -150,6 +158,7 @@ TEST(L2_what_is_being_tested_cannot_be_lent_and_counts)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.test-idle */
 TEST(an_idle_object_that_fails_its_test_is_closed_and_the_others_stay)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -167,6 +176,7 @@ TEST(an_idle_object_that_fails_its_test_is_closed_and_the_others_stay)
 }
 
 /* What fails its test frees a place: somebody who waits must hear of it. */
+/* guarantees: life.L3, life-bugs.A-B */
 TEST(B_a_failed_test_serves_who_waits_with_a_new_object)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
@@ -182,6 +192,7 @@ TEST(B_a_failed_test_serves_who_waits_with_a_new_object)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.test-idle */
 TEST(a_test_that_took_too_long_closes_the_object_although_ok_came_late)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
@@ -196,6 +207,7 @@ TEST(a_test_that_took_too_long_closes_the_object_although_ok_came_late)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.test-idle */
 TEST(a_test_that_returns_within_its_time_keeps_the_object_and_five_seconds_are_the_default)
 {
     for (int late = 0; late < 2; late++) {
@@ -211,6 +223,7 @@ TEST(a_test_that_returns_within_its_time_keeps_the_object_and_five_seconds_are_t
     }
 }
 
+/* guarantees: life-api.test-idle */
 TEST(with_the_time_limit_off_a_test_may_take_for_ever)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
@@ -225,6 +238,7 @@ TEST(with_the_time_limit_off_a_test_may_take_for_ever)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.test-idle */
 TEST(what_is_out_is_not_tested_and_a_driver_without_a_test_has_nothing_to_test)
 {
     s = (script){.opened = 0};

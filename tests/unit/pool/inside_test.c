@@ -72,6 +72,7 @@ static void try_all_that_is_refused(void)
     expect(same_stats(&before, &after));
 }
 
+/* guarantees: pool-api.reentrancy */
 TEST(from_open_all_that_changes_the_pool_is_refused)
 {
     prepare(3, 1, '+', try_all_that_is_refused);
@@ -93,6 +94,7 @@ TEST(from_an_open_that_fails_all_that_changes_the_pool_is_refused)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.reentrancy */
 TEST(from_close_all_that_changes_the_pool_is_refused)
 {
     prepare(3, 1, 0, try_all_that_is_refused);
@@ -109,6 +111,7 @@ TEST(from_close_all_that_changes_the_pool_is_refused)
     expect_log(&shop, "+1 +2 +3 -2 -3 -1 ");
 }
 
+/* guarantees: pool-api.reentrancy */
 TEST(from_interrupt_all_that_changes_the_pool_is_refused)
 {
     prepare(3, 1, '!', try_all_that_is_refused);
@@ -118,6 +121,7 @@ TEST(from_interrupt_all_that_changes_the_pool_is_refused)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.reentrancy */
 TEST(from_a_visitor_all_that_changes_the_pool_is_refused)
 {
     prepare(3, 1, 0, try_all_that_is_refused);
@@ -145,6 +149,7 @@ static void try_to_wait(void)
     expect(same_stats(&before, &after));
 }
 
+/* guarantees: pool-api.reentrancy */
 TEST(from_open_a_take_that_would_have_to_wait_is_refused)
 {
     prepare(2, 1, '+', try_to_wait); /* the place being opened is the last */
@@ -176,6 +181,7 @@ static void try_to_open(void)
     expect(same_stats(&before, &after));
 }
 
+/* guarantees: pool-api.reentrancy */
 TEST(from_open_a_take_that_would_have_to_open_is_refused)
 {
     prepare(3, 1, '+', try_to_open);
@@ -318,6 +324,7 @@ static void go_through_another_pool(void)
     give_back(&lease);
 }
 
+/* guarantees: pool-api.reentrancy */
 TEST(the_driver_of_another_pool_that_is_called_from_inside_is_inside_too)
 {
     workshop other_shop = {.inside = try_through_another_pool};
@@ -347,6 +354,7 @@ static void start_another_thread(void)
     join(start("other", from_another_thread, NULL));
 }
 
+/* guarantees: pool.L9, pool-bugs.callback-lock */
 TEST(other_threads_may_use_the_pool_while_one_is_inside)
 {
     prepare(3, 1, '+', start_another_thread);

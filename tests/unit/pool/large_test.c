@@ -59,6 +59,7 @@ static void expect_all_different(uint32_t count)
     free(seen);
 }
 
+/* guarantees: pool-api.size */
 TEST(a_million_objects_are_made_lent_given_and_lent_again)
 {
     counts all = {0};
@@ -78,6 +79,7 @@ TEST(a_million_objects_are_made_lent_given_and_lent_again)
     free(leases);
 }
 
+/* guarantees: pool-api.size */
 TEST(one_idle_object_among_a_million_is_found_without_looking_at_all)
 {
     enum { ROUNDS = 200000 };
@@ -102,6 +104,7 @@ TEST(one_idle_object_among_a_million_is_found_without_looking_at_all)
     free(leases);
 }
 
+/* guarantees: pool-api.size */
 TEST(a_pool_grows_to_a_million_in_the_smallest_steps_and_shrinks_to_one)
 {
     counts all = {0};

@@ -74,6 +74,7 @@ static void end(void)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-destructors */
 TEST(what_a_thread_takes_in_a_round_of_destructors_before_the_last_is_taken_back)
 {
     workshop shop;
@@ -82,6 +83,7 @@ TEST(what_a_thread_takes_in_a_round_of_destructors_before_the_last_is_taken_back
     end();
 }
 
+/* guarantees: pool.L13-destructors */
 TEST(what_a_thread_takes_in_its_last_round_of_destructors_is_taken_back)
 {
     workshop shop;

@@ -26,6 +26,7 @@ static void round_and_reap(void *unused)
 }
 
 /* Whoever needs the lock now waits for ever, and the world says so. */
+/* guarantees: life.L7-load */
 TEST(L7_nobody_but_a_look_waits_for_one_who_looks)
 {
     pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 3), 3);
@@ -57,6 +58,7 @@ static void time_many_out(int64_t ns)
     for (int i = 0; i < MANY; i++) expect_answer(&many[i], CEN_TIMEOUT);
 }
 
+/* guarantees: overload.causes, life.L7-load */
 TEST(takes_that_time_out_at_one_moment_share_one_reason)
 {
     pool = make_stocked(CEN_POOL_OPTIONS(.name = "orders", .max = 1), 1);
@@ -64,7 +66,8 @@ TEST(takes_that_time_out_at_one_moment_share_one_reason)
     time_many_out(5 * MS);
     expect_equal(pool->reasons, 1);
     for (int i = 0; i < MANY; i++) {
-        expect_error(&many[i].error, CEN_TIMEOUT, "pool \"orders\": no object after 5000 us. Backlog: all are in use");
+        expect_error(&many[i].error, CEN_TIMEOUT,
+                     "pool \"orders\": no object after 5000 us. Exhausted: all objects are in use");
         expect_because(&many[i].error, CEN_CAUSE_EXHAUSTED);
     }
     give_back(&mine);
@@ -72,6 +75,7 @@ TEST(takes_that_time_out_at_one_moment_share_one_reason)
 }
 
 /* The second take begins when the first has ended: what was so before its wait is not told. */
+/* guarantees: life.L7-load */
 TEST(a_reason_is_of_a_moment_of_the_takes_own_wait)
 {
     pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
@@ -106,6 +110,7 @@ static void time_out_silently(void *unused)
     expect_equal(cen_pool_take(pool, cen_in_ms(5), &none, NULL), CEN_TIMEOUT);
 }
 
+/* guarantees: life.L7-load */
 TEST(no_words_are_made_for_takes_that_want_none_but_for_the_events_now_and_then)
 {
     pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
@@ -166,6 +171,7 @@ static void count_close(void *unused, void *object)
 
 static const cen_driver_calls closing = {.size = sizeof(cen_driver_calls), .close = count_close, .opens_nothing = true};
 
+/* guarantees: life.L7-load */
 TEST(a_round_that_has_much_to_do_lets_the_alarms_of_others_through)
 {
     cen_runtime *runtime = begin_beating();
@@ -224,6 +230,7 @@ static cen_status open_one(void *unused, void **out, cen_error *error)
 static const cen_driver_calls opening = {.size = sizeof(cen_driver_calls), .open = open_one, .closes_nothing = true};
 
 /* The same of objects that are opened because of min_idle. */
+/* guarantees: life.L7-load */
 TEST(what_a_round_opens_lets_the_alarms_of_others_through)
 {
     cen_runtime *runtime = begin_beating();

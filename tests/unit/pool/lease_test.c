@@ -41,6 +41,7 @@ static void expect_refused(const cen_lease *lease, cen_status status, cen_pool *
 
 /* ---- Ended leases ----------------------------------------------------------------------- */
 
+/* guarantees: pool.L8 */
 TEST(give_twice_reports_stale_and_changes_nothing)
 {
     for (int used = 0; used < 2; used++)
@@ -56,6 +57,7 @@ TEST(give_twice_reports_stale_and_changes_nothing)
         }
 }
 
+/* guarantees: pool.L8 */
 TEST(a_copy_of_a_lease_is_stale_although_its_slot_was_lent_again)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -72,6 +74,7 @@ TEST(a_copy_of_a_lease_is_stale_although_its_slot_was_lent_again)
     }
 }
 
+/* guarantees: pool.L8 */
 TEST(each_of_many_leases_of_one_slot_ends_once)
 {
     enum { ROUNDS = 300 };
@@ -133,6 +136,7 @@ TEST(no_lease_at_all_is_invalid)
 
 /* ---- Foreign and handmade leases ------------------------------------------------------------ */
 
+/* guarantees: pool.L8, pool-bugs.double-give */
 TEST(a_lease_of_another_pool_is_foreign)
 {
     cen_pool *pool = make_used(2, CEN_ORDER_WARM);
@@ -155,6 +159,7 @@ TEST(a_lease_of_another_pool_is_foreign)
     free_pool(pool);
 }
 
+/* guarantees: pool.L8, pool-bugs.double-give */
 TEST(a_slot_that_is_none_of_the_pools_is_foreign)
 {
     cen_pool *pool = make_used(3, CEN_ORDER_WARM);
@@ -196,6 +201,7 @@ TEST(a_lease_with_another_generation_is_none)
     free_pool(pool);
 }
 
+/* guarantees: pool.L8 */
 TEST(the_place_of_an_idle_or_a_missing_object_makes_no_lease)
 {
     cen_pool *pool = make_shop(3, CEN_ORDER_WARM);

@@ -75,6 +75,7 @@ static void use_at(cen_pool *pool, const char *site)
     expect_equal(cen_pool_give(&lease), CEN_OK);
 }
 
+/* guarantees: drivers.left-open */
 TEST(what_was_left_open_is_told_with_the_call_site_of_the_lease)
 {
     cen_pool *pool = begin();
@@ -85,6 +86,7 @@ TEST(what_was_left_open_is_told_with_the_call_site_of_the_lease)
     expect_text(where, "orders.c:40");
 }
 
+/* guarantees: drivers.left-open */
 TEST(what_was_left_open_is_told_once_for_each_call_site)
 {
     char copy[] = "orders.c:40"; /* the same text at another address */
@@ -98,6 +100,7 @@ TEST(what_was_left_open_is_told_once_for_each_call_site)
     expect_equal(events, 2);
 }
 
+/* guarantees: drivers.left-open */
 TEST(no_more_than_64_call_sites_are_told)
 {
     static char sites[70][20];
@@ -111,6 +114,7 @@ TEST(no_more_than_64_call_sites_are_told)
     expect_equal(events, 64);
 }
 
+/* guarantees: drivers.left-open */
 TEST(a_reset_that_ended_nothing_tells_nothing)
 {
     cen_pool *pool = begin();

@@ -6,6 +6,7 @@ static script s;
 
 /* ---- So many idle ---------------------------------------------------------------------------- */
 
+/* guarantees: life-api.limits */
 TEST(as_many_as_the_minimum_are_opened_at_once_and_kept_idle)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -30,6 +31,7 @@ TEST(as_many_as_the_minimum_are_opened_at_once_and_kept_idle)
     }
 }
 
+/* guarantees: life-api.limits */
 TEST(one_that_is_missing_from_the_minimum_is_replaced_at_once_when_it_was_closed)
 {
     s = (script){.opened = 0};
@@ -47,6 +49,7 @@ TEST(one_that_is_missing_from_the_minimum_is_replaced_at_once_when_it_was_closed
 }
 
 /* The bug this looks for: each failure leaves a wish behind, and after the outage there are more than were wanted. */
+/* guarantees: life-bugs.G */
 TEST(G_after_an_outage_the_minimum_is_restored_and_not_exceeded)
 {
     s = (script){.opened = 0};
@@ -63,6 +66,7 @@ TEST(G_after_an_outage_the_minimum_is_restored_and_not_exceeded)
 }
 
 /* The bug this looks for: the next opening for the minimum waits for the next regular round, a second later. */
+/* guarantees: life-api.limits */
 TEST(G_a_failed_opening_for_the_minimum_is_tried_again_when_the_back_off_says)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -91,6 +95,7 @@ TEST(a_failed_opening_for_the_minimum_is_tried_again_after_a_second_without_back
     }
 }
 
+/* guarantees: life-api.limits */
 TEST(no_more_than_the_maximum_stay_idle)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -108,6 +113,7 @@ TEST(no_more_than_the_maximum_stay_idle)
 
 /* ---- Idle for too long --------------------------------------------------------------------------- */
 
+/* guarantees: life-bugs.I-idle */
 TEST(I_what_was_idle_for_too_long_is_closed_and_not_before_though_nobody_takes_anything)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -123,6 +129,7 @@ TEST(I_what_was_idle_for_too_long_is_closed_and_not_before_though_nobody_takes_a
     }
 }
 
+/* guarantees: life-api.limits, life-bugs.I-idle */
 TEST(what_is_idle_for_long_is_kept_down_to_the_minimum)
 {
     s = (script){.opened = 0};
@@ -135,6 +142,7 @@ TEST(what_is_idle_for_long_is_kept_down_to_the_minimum)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.limits, life-bugs.I-idle */
 TEST(what_is_used_now_and_then_is_never_idle_for_too_long)
 {
     s = (script){.opened = 0};
@@ -160,6 +168,7 @@ static uint32_t reap(cen_pool *pool, int64_t idle_timeout_ns)
 #define begin_unlimited(blocks, ...) \
     begin_life(&s, (blocks), .idle_timeout_ns = CEN_OFF, .max_lifetime_ns = CEN_OFF, __VA_ARGS__)
 
+/* guarantees: life-api.limits */
 TEST(reap_closes_what_has_been_idle_and_says_how_many)
 {
     s = (script){.opened = 0};
@@ -184,6 +193,7 @@ TEST(reap_closes_what_has_been_idle_and_says_how_many)
 }
 
 /* With exact times, and without for what was never lent: nobody need have looked before. */
+/* guarantees: life-api.limits */
 TEST(the_first_reap_closes_what_is_known_to_have_been_idle_for_long_enough)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -205,6 +215,7 @@ TEST(the_first_reap_closes_what_is_known_to_have_been_idle_for_long_enough)
 }
 
 /* The bug this looks for: ages count from the reap's own look, and the first reap closes nothing, ever. */
+/* guarantees: life-api.limits */
 TEST(what_nobody_looked_at_before_a_reap_is_closed_in_time_unless_it_is_lent)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -265,6 +276,7 @@ TEST(of_more_reaps_than_are_remembered_none_closes_too_early)
 
 /* ---- Too old --------------------------------------------------------------------------------------- */
 
+/* guarantees: life-bugs.G */
 TEST(G_each_object_lives_between_ninety_and_a_hundred_percent_of_its_time_and_not_all_end_together)
 {
     s = (script){.opened = 0};
@@ -286,6 +298,7 @@ TEST(G_each_object_lives_between_ninety_and_a_hundred_percent_of_its_time_and_no
 }
 
 /* The bug this looks for: ends are noticed in rounds only, an eighth of a life apart, and the jitter is a tenth of it. */
+/* guarantees: life-api.limits */
 TEST(G_what_was_opened_together_ends_at_many_moments_however_short_its_life)
 {
     static const int64_t lives[] = {100 * MS, SECOND, 60 * SECOND, 240 * SECOND};
@@ -336,6 +349,7 @@ TEST(objects_that_are_out_and_in_are_each_closed_in_their_own_time)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.limits */
 TEST(the_jitter_of_a_life_is_a_setting_and_can_be_none)
 {
     static const uint32_t jitters[] = {CEN_NO_JITTER, 100};
@@ -356,6 +370,7 @@ TEST(the_jitter_of_a_life_is_a_setting_and_can_be_none)
     }
 }
 
+/* guarantees: life-api.limits */
 TEST(what_is_out_when_it_gets_too_old_is_closed_when_it_comes_back_and_its_give_is_ok)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -374,6 +389,7 @@ TEST(what_is_out_when_it_gets_too_old_is_closed_when_it_comes_back_and_its_give_
     }
 }
 
+/* guarantees: life-api.limits */
 TEST(the_default_life_is_thirty_minutes_for_a_driver_that_blocks_and_has_no_end_for_one_that_does_not)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -390,6 +406,7 @@ TEST(the_default_life_is_thirty_minutes_for_a_driver_that_blocks_and_has_no_end_
 
 /* ---- Used so often --------------------------------------------------------------------------------- */
 
+/* guarantees: life-api.limits */
 TEST(an_object_is_lent_exactly_as_often_as_it_may_be_used)
 {
     static const unsigned kinds[] = {0, BLOCKS, HAS_CHECK, HAS_CHECK | BLOCKS};

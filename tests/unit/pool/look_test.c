@@ -61,6 +61,7 @@ static void take_in_thread(void *argument)
     expect_equal(cen_pool_detach(&one->lease), CEN_OK);
 }
 
+/* guarantees: pool-api.holders */
 TEST(holders_are_listed_in_the_order_of_indexes_with_who_and_where)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -118,12 +119,12 @@ TEST(the_place_is_the_callers_file_and_line_unless_it_says_otherwise)
     cen_object_view holding;
     size_t count;
     pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
-    char line[40];
+    char waiters[40];
     for (int i = 0; i < 2; i++) { /* the second time by the quick way */
-        snprintf(line, sizeof line, "look_test.c:%d", __LINE__ + 1);
+        snprintf(waiters, sizeof waiters, "look_test.c:%d", __LINE__ + 1);
         expect_equal(cen_pool_take(pool, CEN_NOW, &lease, NULL), CEN_OK);
         expect_equal(cen_pool_holders(pool, &holding, 1, &count), CEN_OK);
-        expect(strstr(holding.where, line) != NULL);
+        expect(strstr(holding.where, waiters) != NULL);
         give_back(&lease);
     }
     expect_equal(cen_pool_try_take_at(pool, &lease, NULL, NULL), CEN_OK);
@@ -144,6 +145,7 @@ static int64_t held_for(void)
     return holding.held_ns;
 }
 
+/* guarantees: pool-api.holders */
 TEST(without_exact_times_a_lease_is_as_old_as_its_first_listing)
 {
     pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
@@ -160,6 +162,7 @@ TEST(without_exact_times_a_lease_is_as_old_as_its_first_listing)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.holders */
 TEST(with_exact_times_a_lease_is_exactly_as_old_as_it_is)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -200,6 +203,7 @@ static bool note_visit(void *argument, const cen_object_view *holding)
     return one->count < one->limit;
 }
 
+/* guarantees: pool-api.holders */
 TEST(every_object_is_visited_once_in_the_order_of_indexes_whether_idle_or_held)
 {
     pool = make_stocked(CEN_POOL_OPTIONS(.max = 6), 4);
@@ -249,6 +253,7 @@ static void visit_and_list(void *argument)
     expect_equal(cen_pool_each(pool, note_visit, argument), CEN_OK);
 }
 
+/* guarantees: pool.L9 */
 TEST(neither_a_visit_nor_a_list_of_holders_needs_a_lock)
 {
     pool = make_stocked(CEN_POOL_OPTIONS(.max = 2), 2);
@@ -257,9 +262,9 @@ TEST(neither_a_visit_nor_a_list_of_holders_needs_a_lock)
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK); /* whoever needs it now waits for ever, and the world says so */
     join(start("visitor", visit_and_list, &one));
     ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     join(start("visitor", visit_and_list, &two));
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     expect(one.count == 2 && two.count == 2);
     give_back(&lease);
     free_pool(pool);
@@ -334,6 +339,7 @@ static void take_give_discard(void *unused)
     expect_equal(cen_pool_adopt(pool, object_of(9), NULL), CEN_OK);
 }
 
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_the_equations_hold_while_another_thread_takes_gives_and_discards, 4)
 {
     ceni_world_without_hooks();
@@ -352,6 +358,7 @@ static void grow_and_take(void *unused)
     expect_equal(cen_pool_adopt(pool, object_of(9), NULL), CEN_OK);
 }
 
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_the_equations_hold_while_another_thread_makes_the_pool_larger, 4)
 {
     ceni_world_without_hooks();
@@ -371,6 +378,7 @@ static void close_it(void *unused)
 }
 
 /* One who waits and can open an object, just when the pool is closed: it is counted once. */
+/* guarantees: pool.L19, pool-bugs.numbers */
 EXPLORE(L19_a_take_that_waits_for_a_pool_that_is_closed_is_counted_once, 3)
 {
     ceni_world_without_hooks();

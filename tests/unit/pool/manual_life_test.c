@@ -35,6 +35,7 @@ static void poll_for(int64_t ns)
     cen_runtime_poll(runtime);
 }
 
+/* guarantees: life-api.manual */
 TEST(a_driver_that_blocks_is_refused_where_there_are_no_threads)
 {
     s = (script){.opened = 0};
@@ -49,6 +50,7 @@ TEST(a_driver_that_blocks_is_refused_where_there_are_no_threads)
     free_runtime(threadless);
 }
 
+/* guarantees: life-api.manual */
 TEST(rounds_of_a_manual_runtime_happen_in_poll_and_nowhere_else)
 {
     cen_pool *pool =
@@ -67,6 +69,7 @@ TEST(rounds_of_a_manual_runtime_happen_in_poll_and_nowhere_else)
     end_manual(pool);
 }
 
+/* guarantees: life-api.manual */
 TEST(who_waits_for_a_pool_of_a_manual_runtime_runs_what_is_due_itself)
 {
     cen_pool *pool = manual(0, .max = 2, .backoff_initial_ns = SECOND, .backoff_max_ns = SECOND);
@@ -82,6 +85,7 @@ TEST(who_waits_for_a_pool_of_a_manual_runtime_runs_what_is_due_itself)
     end_manual(pool);
 }
 
+/* guarantees: life.L7 */
 TEST(who_waits_in_vain_keeps_its_deadline_on_a_manual_runtime)
 {
     cen_pool *pool = manual(0, .max = 1);
@@ -95,6 +99,7 @@ TEST(who_waits_in_vain_keeps_its_deadline_on_a_manual_runtime)
 
 /* ---- Virtual time ------------------------------------------------------------------------------------ */
 
+/* guarantees: life-api.manual */
 TEST(a_program_can_test_its_limits_by_moving_time)
 {
     cen_pool *pool = virtual(HAS_TEST, .max = 4, .idle_timeout_ns = 600 * SECOND, .test_interval_ns = 30 * SECOND);
@@ -110,6 +115,7 @@ TEST(a_program_can_test_its_limits_by_moving_time)
     end_manual(pool);
 }
 
+/* guarantees: life-api.manual */
 TEST(a_program_can_test_its_back_off_and_its_breaker_by_moving_time)
 {
     cen_pool *pool = virtual(0, .max = 2, .backoff_initial_ns = SECOND, .backoff_max_ns = 8 * SECOND,
@@ -139,6 +145,7 @@ static void advance_later(void *ns)
     expect_equal(cen_runtime_advance(runtime, *(int64_t *)ns), CEN_OK);
 }
 
+/* guarantees: life-api.manual */
 TEST(a_wait_ends_when_virtual_time_reaches_its_deadline_whatever_the_real_clock_says)
 {
     cen_pool *pool = virtual(0, .max = 1);
@@ -161,6 +168,7 @@ TEST(a_wait_ends_when_virtual_time_reaches_its_deadline_whatever_the_real_clock_
     end_manual(pool);
 }
 
+/* guarantees: life-api.manual */
 TEST(a_program_can_test_its_leaks_by_moving_time)
 {
     cen_pool *pool = virtual(HAS_ABANDON, .max = 1, .leak_after_ns = 60 * SECOND, .on_leak = CEN_LEAK_RECLAIM);

@@ -75,6 +75,7 @@ static void serve_theirs(int from, int count)
     }
 }
 
+/* guarantees: pool.L4 */
 TEST(L4_what_a_loop_gives_goes_to_its_own_before_one_of_another)
 {
     prepare(OVERTAKE, 1);
@@ -85,6 +86,7 @@ TEST(L4_what_a_loop_gives_goes_to_its_own_before_one_of_another)
     finish();
 }
 
+/* guarantees: pool.L4 */
 TEST(L4_neighbours_pass_for_half_of_the_bound_and_then_all_are_served_who_were_there)
 {
     prepare(OVERTAKE, THEIRS);
@@ -103,6 +105,7 @@ TEST(L4_neighbours_pass_for_half_of_the_bound_and_then_all_are_served_who_were_t
 }
 
 /* Ours go round for ever; one of theirs comes in the midst of a time of passing, and sees the rest of that and another. */
+/* guarantees: pool.L4 */
 TEST(L4_one_who_waits_is_passed_by_neighbours_for_no_longer_than_the_bound_in_all)
 {
     enum { STEP = 50 * US };
@@ -135,6 +138,7 @@ TEST(L4_one_who_waits_is_passed_by_neighbours_for_no_longer_than_the_bound_in_al
     finish();
 }
 
+/* guarantees: pool.L4 */
 TEST(L4_with_overtaking_off_neighbours_do_not_pass)
 {
     prepare(CEN_NONE, 1);

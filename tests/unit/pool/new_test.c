@@ -25,6 +25,7 @@ static void expect_bad(cen_pool_options options, const char *field)
 
 #define bad(field, ...) expect_bad(CEN_POOL_OPTIONS(__VA_ARGS__), field)
 
+/* guarantees: pool-api.options */
 TEST(each_bad_option_is_refused_by_its_name_and_nothing_is_written)
 {
     shop = (workshop){0};
@@ -38,6 +39,7 @@ TEST(each_bad_option_is_refused_by_its_name_and_nothing_is_written)
     bad("options.max_barging_ns", .max_barging_ns = INT64_MIN);
 }
 
+/* guarantees: pool-api.options */
 TEST(a_driver_without_its_size_is_refused)
 {
     shop = (workshop){0};
@@ -56,13 +58,13 @@ TEST(a_driver_without_its_size_an_open_or_a_close_is_refused_with_a_hint)
     bad(".size = sizeof(cen_driver_calls)", .driver = {&calls, &shop});
     calls = workshop_calls;
     calls.open = NULL;
-    bad("options.driver has no open and can make no objects; set .open, or .opens_nothing", .driver = {&calls, &shop});
+    bad("options.driver has no open; set .open, or .opens_nothing", .driver = {&calls, &shop});
     calls = workshop_calls;
     calls.close = NULL;
-    bad("options.driver has no close and would lose its objects; set .close, or .closes_nothing",
-        .driver = {&calls, &shop});
+    bad("options.driver has no close; set .close, or .closes_nothing", .driver = {&calls, &shop});
 }
 
+/* guarantees: pool-api.options */
 TEST(eager_without_an_open_contradicts_itself)
 {
     cen_driver_calls calls = workshop_calls;
@@ -74,6 +76,7 @@ TEST(eager_without_an_open_contradicts_itself)
     bad("options.driver", .eager = true); /* both are named */
 }
 
+/* guarantees: pool-api.options */
 TEST(an_allocator_that_lacks_a_function_is_refused)
 {
     static const cen_allocator cannot_free = {.alloc = ledger_alloc}, cannot_alloc = {.free = ledger_free};
@@ -82,6 +85,7 @@ TEST(an_allocator_that_lacks_a_function_is_refused)
     bad("options.allocator", .allocator = &cannot_alloc);
 }
 
+/* guarantees: pool-api.options */
 TEST(new_needs_options_and_a_place_for_the_pool_but_no_place_for_the_error)
 {
     cen_pool_options options = CEN_POOL_OPTIONS(.max = 1);
@@ -100,6 +104,7 @@ TEST(new_needs_options_and_a_place_for_the_pool_but_no_place_for_the_error)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.size */
 TEST(the_smallest_and_every_allowed_setting_is_accepted)
 {
     static const cen_order orders[] = {CEN_ORDER_WARM, CEN_ORDER_LIFO, CEN_ORDER_FIFO};
@@ -180,6 +185,7 @@ static void note_thread(workshop *unused, char what, void *object)
     if (what == '+') opener = cen_thread_number();
 }
 
+/* guarantees: pool-api.eager */
 TEST(an_eager_pool_makes_all_objects_in_order_on_the_calling_thread)
 {
     shop = (workshop){.inside = note_thread};
@@ -200,6 +206,7 @@ TEST(an_eager_pool_makes_all_objects_in_order_on_the_calling_thread)
     expect_log(&shop, "-1 -2 -3 -4 -5 ");
 }
 
+/* guarantees: pool-bugs.count-leak, pool-api.eager */
 TEST(an_eager_pool_whose_nth_object_fails_closes_the_others_last_one_first)
 {
     static const char *const logs[] = {"x ", "+1 x -1 ", "+1 +2 x -2 -1 ", "+1 +2 +3 x -3 -2 -1 ",
@@ -222,6 +229,7 @@ TEST(an_eager_pool_whose_nth_object_fails_closes_the_others_last_one_first)
         }
 }
 
+/* guarantees: pool-api.eager */
 TEST(an_eager_pool_that_failed_can_be_made_again_at_once)
 {
     for (int round = 0; round < 40; round++) { /* more often than there are lines: none is kept */
@@ -249,6 +257,7 @@ static void use_all(cen_pool *pool)
     expect_sound(pool);
 }
 
+/* guarantees: pool-api.allocator */
 TEST(every_byte_comes_from_the_given_allocator_and_goes_back_to_it)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -270,6 +279,7 @@ TEST(every_byte_comes_from_the_given_allocator_and_goes_back_to_it)
     }
 }
 
+/* guarantees: pool.L17 */
 TEST(all_memory_of_a_pool_is_had_by_new)
 {
     ledger book = {.bytes = 0};

@@ -79,6 +79,7 @@ static void *take_three(void *unused)
     return unused;
 }
 
+/* guarantees: pool.thread-end-cost */
 TEST(the_end_of_a_thread_looks_at_what_it_holds_and_not_at_all_slots)
 {
     shop = (workshop){0};
@@ -103,6 +104,7 @@ static void *take_from_a_third(void *unused)
     return unused;
 }
 
+/* guarantees: pool.thread-end-cost */
 TEST(the_end_of_a_thread_finds_what_it_holds_in_some_of_many_pools)
 {
     shop = (workshop){0};
@@ -120,6 +122,7 @@ static void *take_very_many(void *unused)
     return unused;
 }
 
+/* guarantees: pool.thread-end-cost */
 TEST(the_end_of_a_thread_finds_all_that_it_holds_however_much_that_is)
 {
     shop = (workshop){0};
@@ -170,6 +173,7 @@ static void *give_what_is_passed_on(void *unused)
     return unused;
 }
 
+/* guarantees: pool.thread-end-cost */
 TEST(a_thread_whose_leases_others_give_looks_at_few_slots_when_it_ends)
 {
     shop = (workshop){0};
@@ -198,6 +202,7 @@ static void *take_from_one_that_is_freed(void *unused)
     return unused;
 }
 
+/* guarantees: pool.thread-end-cost */
 TEST(the_end_of_a_thread_leaves_the_next_pool_alone_that_has_the_memory_of_one_that_was_freed)
 {
     shop = (workshop){0};

@@ -11,6 +11,7 @@ static void hang_opens(unsigned from, unsigned to)
 
 /* ---- Where, and how many ------------------------------------------------------------------ */
 
+/* guarantees: life-api.where */
 TEST(a_blocking_driver_opens_tests_resets_and_closes_on_helpers_and_checks_inline)
 {
     s = (script){.opened = 0};
@@ -33,6 +34,7 @@ TEST(a_blocking_driver_opens_tests_resets_and_closes_on_helpers_and_checks_inlin
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.where */
 TEST(an_inline_driver_does_everything_on_the_thread_that_needs_it)
 {
     s = (script){.opened = 0};
@@ -52,6 +54,7 @@ TEST(an_inline_driver_does_everything_on_the_thread_that_needs_it)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.where */
 TEST(an_eager_pool_opens_on_the_calling_thread_although_the_driver_blocks)
 {
     s = (script){.of[CALL_OPEN].takes_ns = SECOND};
@@ -66,6 +69,7 @@ TEST(an_eager_pool_opens_on_the_calling_thread_although_the_driver_blocks)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.where */
 TEST(an_eager_pool_whose_nth_blocking_open_fails_is_not_made_and_closes_the_others)
 {
     for (unsigned nth = 1; nth <= 4; nth++) {
@@ -85,6 +89,7 @@ TEST(an_eager_pool_whose_nth_blocking_open_fails_is_not_made_and_closes_the_othe
     }
 }
 
+/* guarantees: life.L10, life-bugs.G */
 TEST(L10_no_more_than_openers_are_opened_at_a_time_however_many_wait)
 {
     for (uint32_t max_concurrent_opens = 1; max_concurrent_opens <= 3; max_concurrent_opens += 2) {
@@ -110,6 +115,7 @@ TEST(L10_no_more_than_openers_are_opened_at_a_time_however_many_wait)
 }
 
 /* One who was called and has not looked yet waits for what is idle, not for another opening. */
+/* guarantees: life.L10 */
 TEST(L10_as_many_are_opened_as_there_are_who_wait_and_not_one_more)
 {
     s = (script){.opened = 0};
@@ -124,6 +130,7 @@ TEST(L10_as_many_are_opened_as_there_are_who_wait_and_not_one_more)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L10 */
 TEST(L10_two_are_opened_at_a_time_by_default)
 {
     hang_opens(1, 100);
@@ -137,6 +144,7 @@ TEST(L10_two_are_opened_at_a_time_by_default)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L2, life-bugs.O */
 TEST(L2_openings_under_way_count_so_there_are_never_more_than_max)
 {
     hang_opens(1, 100);
@@ -160,6 +168,7 @@ TEST(L2_openings_under_way_count_so_there_are_never_more_than_max)
 
 /* ---- An opening is the pool's ------------------------------------------------------------------ */
 
+/* guarantees: life.L10, life-bugs.C */
 TEST(L10_an_opening_outlives_the_take_that_asked_for_it_and_serves_the_next)
 {
     hang_opens(1, 1);
@@ -177,6 +186,7 @@ TEST(L10_an_opening_outlives_the_take_that_asked_for_it_and_serves_the_next)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L10, life-bugs.C */
 TEST(L10_an_opening_that_nobody_waits_for_any_more_leaves_an_idle_object)
 {
     hang_opens(1, 1);
@@ -193,6 +203,7 @@ TEST(L10_an_opening_that_nobody_waits_for_any_more_leaves_an_idle_object)
 }
 
 /* One helper is kept by an opening; the second opening waits for it, and its waiter is gone when it comes. */
+/* guarantees: life.L10 */
 TEST(L10_an_opening_is_skipped_when_the_demand_is_gone_before_it_began)
 {
     hang_opens(1, 1);
@@ -210,6 +221,7 @@ TEST(L10_an_opening_is_skipped_when_the_demand_is_gone_before_it_began)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L10 */
 TEST(L10_an_object_that_comes_back_serves_the_waiter_and_the_opening_is_kept_for_the_next)
 {
     s = (script){.opened = 0};
@@ -230,6 +242,7 @@ TEST(L10_an_object_that_comes_back_serves_the_waiter_and_the_opening_is_kept_for
     end_life(&s, pool);
 }
 
+/* guarantees: life.L10, life-bugs.fairness */
 TEST(nobody_who_waits_is_passed_over_when_several_openings_end_in_another_order)
 {
     hang_opens(1, 3);
@@ -244,6 +257,7 @@ TEST(nobody_who_waits_is_passed_over_when_several_openings_end_in_another_order)
 }
 
 /* A try never waits; it looks, and that is all. */
+/* guarantees: life-api.where */
 TEST(a_try_of_a_pool_whose_driver_blocks_answers_empty_at_once)
 {
     hang_opens(1, 1);
@@ -256,6 +270,7 @@ TEST(a_try_of_a_pool_whose_driver_blocks_answers_empty_at_once)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.where */
 TEST(a_driver_that_answers_ok_and_null_has_made_an_object)
 {
     for (unsigned kind = 0; kind <= BLOCKS; kind++) {
@@ -272,6 +287,7 @@ TEST(a_driver_that_answers_ok_and_null_has_made_an_object)
 
 /* ---- Others ----------------------------------------------------------------------------------------- */
 
+/* guarantees: life.L9, life-bugs.E */
 TEST(L9_a_driver_that_hangs_holds_up_no_other_pool_of_the_same_runtime)
 {
     static script other;
@@ -307,6 +323,7 @@ TEST(L9_a_driver_that_hangs_holds_up_no_other_pool_of_the_same_runtime)
     free_runtime(runtime);
 }
 
+/* guarantees: life.L9, life-bugs.E */
 TEST(E4_a_slow_opening_delays_neither_a_give_nor_a_take_of_what_is_idle)
 {
     s = (script){.opened = 0};

@@ -41,6 +41,7 @@ static void expect_lent(cen_pool *pool, const char *numbers)
 
 /* ---- Exact orders ---------------------------------------------------------------------- */
 
+/* guarantees: pool-api.order */
 TEST(lifo_lends_exactly_the_one_that_was_given_last)
 {
     static const char *const given[] = {"123456", "654321", "415263", "362514"};
@@ -56,6 +57,7 @@ TEST(lifo_lends_exactly_the_one_that_was_given_last)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.order */
 TEST(fifo_lends_exactly_the_one_that_has_been_idle_longest)
 {
     static const char *const given[] = {"123456", "654321", "415263", "362514"};
@@ -129,6 +131,7 @@ TEST(an_exact_order_survives_discards_and_new_objects)
 }
 
 /* A stack with a deadline: the pool without a driver does it. */
+/* guarantees: pool-api.adopt */
 TEST(a_pool_without_a_driver_is_a_stack_that_can_be_waited_for)
 {
     cen_pool *pool = make_ordered(CEN_ORDER_LIFO, 2);
@@ -152,6 +155,7 @@ TEST(a_pool_without_a_driver_is_a_stack_that_can_be_waited_for)
 
 /* ---- Warm ------------------------------------------------------------------------------------ */
 
+/* guarantees: pool-api.order */
 TEST(warm_lends_the_one_this_thread_had_last_while_it_is_idle)
 {
     cen_pool *pool = make_ordered(CEN_ORDER_WARM, 4);
@@ -193,6 +197,7 @@ TEST(warm_lends_the_one_this_thread_had_last_although_another_had_it_meanwhile)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.order */
 TEST(warm_lends_a_thread_that_had_none_the_lowest)
 {
     cen_pool *pool = make_ordered(CEN_ORDER_WARM, 4);
@@ -230,6 +235,7 @@ TEST(warm_lends_the_lowest_when_the_one_it_had_last_is_in_use_or_gone)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.order */
 TEST(warm_lends_the_lowest_however_many_were_passed_by_before)
 {
     enum { MANY = 100 };

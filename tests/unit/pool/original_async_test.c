@@ -19,6 +19,7 @@ static cen_pool *pool;
 
 /* ---- Operations -------------------------------------------------------------------------------- */
 
+/* guarantees: async.original */
 TEST(take_answers_a_future_that_is_done_when_the_factory_has_made_the_object)
 {
     life(BLOCKS, .max = 1);
@@ -32,6 +33,7 @@ TEST(take_answers_a_future_that_is_done_when_the_factory_has_made_the_object)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(take_of_a_closed_pool_is_told_by_its_future_like_every_other_end)
 {
     life(BLOCKS, .max = 1);
@@ -42,6 +44,7 @@ TEST(take_of_a_closed_pool_is_told_by_its_future_like_every_other_end)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(give_back_hands_the_object_to_the_first_that_waits_or_makes_it_idle)
 {
     life(BLOCKS | HAS_CHECK, .max = 1);
@@ -56,6 +59,7 @@ TEST(give_back_hands_the_object_to_the_first_that_waits_or_makes_it_idle)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(give_back_of_what_is_not_in_use_or_not_of_this_pool_is_told_and_changes_nothing)
 {
     life(BLOCKS, .max = 1);
@@ -71,6 +75,7 @@ TEST(give_back_of_what_is_not_in_use_or_not_of_this_pool_is_told_and_changes_not
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(give_back_of_what_does_not_validate_ends_it_and_another_is_made_for_who_waits)
 {
     life(BLOCKS | HAS_CHECK, .max = 1);
@@ -92,6 +97,7 @@ static void use_and_give(asker *self)
     if (self->take.future.status == CEN_OK) give_asked(self);
 }
 
+/* guarantees: async.original */
 TEST(use_takes_uses_and_gives_back_for_all_who_come)
 {
     life(BLOCKS, .max = 2);
@@ -107,6 +113,7 @@ TEST(use_takes_uses_and_gives_back_for_all_who_come)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(soft_evict_ends_what_is_idle_now_and_what_is_in_use_when_it_comes_back)
 {
     life(BLOCKS, .max = 2);
@@ -121,6 +128,7 @@ TEST(soft_evict_ends_what_is_idle_now_and_what_is_in_use_when_it_comes_back)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(close_fails_those_who_wait_awaits_those_who_hold_and_can_be_called_twice)
 {
     life(BLOCKS, .max = 1);
@@ -140,6 +148,7 @@ TEST(close_fails_those_who_wait_awaits_those_who_hold_and_can_be_called_twice)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(a_maintenance_round_tests_what_is_idle_a_few_at_a_time_and_leaves_the_rest_to_be_taken)
 {
     life(BLOCKS | HAS_TEST, .max = 6, .max_concurrent_tests = 1);
@@ -158,6 +167,7 @@ TEST(a_maintenance_round_tests_what_is_idle_a_few_at_a_time_and_leaves_the_rest_
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(the_numbers_of_idle_used_and_waiting_are_told)
 {
     life(BLOCKS, .max = 2);
@@ -178,6 +188,7 @@ TEST(the_numbers_of_idle_used_and_waiting_are_told)
 
 /* ---- Edges ------------------------------------------------------------------------------------------- */
 
+/* guarantees: async.original */
 TEST(a_take_gets_what_is_idle_else_something_new_else_it_queues_else_it_is_refused)
 {
     life(BLOCKS, .max = 2, .max_waiters = 1);
@@ -198,6 +209,7 @@ TEST(a_take_gets_what_is_idle_else_something_new_else_it_queues_else_it_is_refus
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(what_is_idle_is_lent_oldest_first_on_request)
 {
     life(BLOCKS, .max = 3, .order = CEN_ORDER_FIFO);
@@ -211,6 +223,7 @@ TEST(what_is_idle_is_lent_oldest_first_on_request)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(what_is_being_made_tested_and_in_use_all_counts_against_the_maximum)
 {
     life(BLOCKS | HAS_TEST, .max = 3, .max_concurrent_tests = 3, .max_concurrent_opens = 3);
@@ -236,6 +249,7 @@ TEST(what_is_being_made_tested_and_in_use_all_counts_against_the_maximum)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(a_take_that_waits_ends_at_its_own_deadline_and_not_at_the_next_round)
 {
     life(BLOCKS, .max = 1, .idle_timeout_ns = 3600 * SECOND);
@@ -251,6 +265,7 @@ TEST(a_take_that_waits_ends_at_its_own_deadline_and_not_at_the_next_round)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(what_is_too_old_ends_when_it_is_given_back_and_is_not_lent_again)
 {
     life(BLOCKS, .max = 1, .max_lifetime_ns = 100 * MS, .lifetime_jitter = CEN_NO_JITTER);
@@ -265,6 +280,7 @@ TEST(what_is_too_old_ends_when_it_is_given_back_and_is_not_lent_again)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(an_object_that_is_held_for_long_is_reported_as_leaked)
 {
     life(BLOCKS, .max = 1, .leak_after_ns = 20 * MS);
@@ -276,6 +292,7 @@ TEST(an_object_that_is_held_for_long_is_reported_as_leaked)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original */
 TEST(a_minimum_of_idle_objects_is_kept_while_others_are_in_use)
 {
     life(BLOCKS, .max = 3, .min_idle = 1);
@@ -295,6 +312,7 @@ TEST(a_minimum_of_idle_objects_is_kept_while_others_are_in_use)
 
 /* ---- Defects that are not here ---------------------------------------------------------------------------- */
 
+/* guarantees: async.original-defects */
 TEST(defect_1_a_cancelled_take_never_receives_an_object_and_none_is_lost)
 {
     life(BLOCKS, .max = 1);
@@ -317,6 +335,7 @@ TEST(defect_1_a_cancelled_take_never_receives_an_object_and_none_is_lost)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original-defects */
 TEST(defect_2_nothing_is_made_after_a_close_even_with_a_minimum_of_idle_ones)
 {
     life(BLOCKS, .max = 4, .min_idle = 3);
@@ -334,6 +353,7 @@ TEST(defect_2_nothing_is_made_after_a_close_even_with_a_minimum_of_idle_ones)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original-defects */
 TEST(defect_3_an_evict_reaches_what_is_being_made_for_nobody)
 {
     life(BLOCKS, .max = 2, .min_idle = 1);
@@ -348,6 +368,7 @@ TEST(defect_3_an_evict_reaches_what_is_being_made_for_nobody)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original-defects */
 TEST(defect_4_an_object_that_is_made_too_late_never_makes_one_too_many)
 {
     life(BLOCKS, .max = 1, .open_timeout_ns = 10 * MS, .backoff_initial_ns = CEN_OFF);
@@ -369,6 +390,7 @@ TEST(defect_4_an_object_that_is_made_too_late_never_makes_one_too_many)
     end_life(&s, pool);
 }
 
+/* guarantees: async.original-defects */
 TEST(defect_5_what_could_not_be_made_is_tried_again_later_and_not_at_once)
 {
     life(BLOCKS, .max = 1, .backoff_initial_ns = 100 * MS, .breaker_failures = CEN_OFF);
@@ -397,6 +419,7 @@ static void take_and_give_often(void *argument)
     }
 }
 
+/* guarantees: async.original-defects */
 EXPLORE(defect_6_the_numbers_agree_whatever_others_do_meanwhile, 3)
 {
     ceni_world_without_hooks();
@@ -411,6 +434,7 @@ EXPLORE(defect_6_the_numbers_agree_whatever_others_do_meanwhile, 3)
     free_pool(pool);
 }
 
+/* guarantees: async.original-defects */
 TEST(defect_7_what_is_idle_for_long_is_ended_down_to_the_minimum_and_not_made_again_and_again)
 {
     life(BLOCKS, .max = 4, .min_idle = 2, .idle_timeout_ns = 10 * SECOND);

@@ -55,6 +55,7 @@ static cen_lease handed_over(cen_pool *pool)
     return one.lease;
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(L13_by_default_a_lease_taken_by_hand_becomes_an_orphan_when_its_thread_ends)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -77,6 +78,7 @@ TEST(L13_by_default_a_lease_taken_by_hand_becomes_an_orphan_when_its_thread_ends
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(L13_a_driver_without_abandon_keeps_the_place_of_an_orphan_until_the_give)
 {
     cen_pool *pool = make_pool(.max = 1, .driver = driver_that(false));
@@ -93,6 +95,7 @@ TEST(L13_a_driver_without_abandon_keeps_the_place_of_an_orphan_until_the_give)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(L13_what_a_scope_holds_when_its_thread_ends_is_closed_at_once)
 {
     for (int abandons = 0; abandons < 2; abandons++) {
@@ -106,6 +109,7 @@ TEST(L13_what_a_scope_holds_when_its_thread_ends_is_closed_at_once)
     }
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(L13_free_closes_orphans_that_were_never_given)
 {
     for (int abandons = 0; abandons < 2; abandons++) {
@@ -119,6 +123,7 @@ TEST(L13_free_closes_orphans_that_were_never_given)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(L13_without_memory_for_an_orphan_its_place_is_kept_and_nothing_is_lost)
 {
     cen_pool *pool = make_pool(.max = 1, .driver = driver_that(true));
@@ -133,6 +138,7 @@ TEST(L13_without_memory_for_an_orphan_its_place_is_kept_and_nothing_is_lost)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(L3_whoever_waits_gets_the_place_of_an_orphan)
 {
     cen_pool *pool = make_pool(.max = 1, .driver = driver_that(true));
@@ -148,6 +154,7 @@ TEST(L3_whoever_waits_gets_the_place_of_an_orphan)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(a_late_give_does_not_count_for_the_lease_that_has_the_slot_now)
 {
     cen_pool *pool = make_pool(.max = 1, .driver = driver_that(true));
@@ -160,6 +167,7 @@ TEST(a_late_give_does_not_count_for_the_lease_that_has_the_slot_now)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(L8_a_second_give_of_a_later_lease_of_the_slot_does_not_close_an_orphan)
 {
     cen_pool *pool = make_pool(.max = 1, .driver = driver_that(true));
@@ -172,6 +180,7 @@ TEST(L8_a_second_give_of_a_later_lease_of_the_slot_does_not_close_an_orphan)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(L15_close_drains_when_the_holder_of_what_it_revoked_ends)
 {
     for (int abandons = 0; abandons < 2; abandons++) {
@@ -208,6 +217,7 @@ TEST(the_first_orphan_of_a_pool_is_printed_if_nobody_listens)
     free_pool(pool);
 }
 
+/* guarantees: pool.L13-orphan */
 TEST(an_orphan_is_told_as_an_event_and_explained_with_the_take_s_place)
 {
     static ear listener;

@@ -71,6 +71,7 @@ static void measure(const char *name, int64_t breaker_wait_ns, figures row[OUTAG
     printf("%s\n", line);
 }
 
+/* guarantees: life.L11-breaker */
 TEST(with_off_takes_fail_at_once_in_each_outage)
 {
     figures row[OUTAGES];
@@ -78,6 +79,7 @@ TEST(with_off_takes_fail_at_once_in_each_outage)
     for (int i = 0; i < OUTAGES; i++) expect(row[i].failed > 0 && row[i].soonest_ns < 50 * MS);
 }
 
+/* guarantees: life.L11-breaker */
 TEST(by_default_only_takes_whose_deadline_comes_before_the_end_fail_in_an_outage_of_less_than_5_s)
 {
     figures row[OUTAGES];
@@ -87,6 +89,7 @@ TEST(by_default_only_takes_whose_deadline_comes_before_the_end_fail_in_an_outage
     expect(row[3].soonest_ns < DEADLINE_MS * MS);
 }
 
+/* guarantees: life.L11-breaker */
 TEST(with_the_whole_deadline_no_take_fails_before_it)
 {
     figures row[OUTAGES];

@@ -37,6 +37,7 @@ static void make_closing(void)
 
 /* ---- Give ------------------------------------------------------------------------------- */
 
+/* guarantees: async.outcome */
 TEST(a_give_after_which_nothing_is_to_be_done_is_over_at_once)
 {
     for (unsigned kind = 0; kind <= BLOCKS; kind++) {
@@ -48,6 +49,7 @@ TEST(a_give_after_which_nothing_is_to_be_done_is_over_at_once)
     }
 }
 
+/* guarantees: async.outcome */
 TEST(a_give_is_over_when_the_object_has_been_reset)
 {
     prepare(BLOCKS | HAS_CHECK | HAS_RESET, 1);
@@ -63,6 +65,7 @@ TEST(a_give_is_over_when_the_object_has_been_reset)
     end_life(&s, pool);
 }
 
+/* guarantees: async.outcome */
 TEST(a_give_whose_object_cannot_be_reset_says_why_it_was_closed)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -74,7 +77,7 @@ TEST(a_give_whose_object_cannot_be_reset_says_why_it_was_closed)
         ceni_world_settle();
         expect(cen_future_is_done(&future));
         expect_equal(future.status, CEN_DRIVER);
-        expect(error.status == CEN_DRIVER && strstr(error.text, "could not be reset"));
+        expect(error.status == CEN_DRIVER && strstr(error.text, "reset failed"));
         end_life(&s, pool);
     }
 }
@@ -95,11 +98,12 @@ TEST(a_give_whose_reset_fails_has_the_drivers_status_code_and_words)
         expect(cen_future_is_done(&future));
         expect(future.status == CEN_SYSTEM && future.code == 104);
         expect(error.status == CEN_SYSTEM && error.code == 104);
-        expect(strstr(error.text, "could not be reset: the server closed the connection"));
+        expect(strstr(error.text, "reset failed: the server closed the connection"));
         end_life(&s, pool);
     }
 }
 
+/* guarantees: async.outcome */
 TEST(a_give_of_a_broken_object_says_so)
 {
     prepare(BLOCKS | HAS_CHECK | HAS_RESET, 1);
@@ -110,6 +114,7 @@ TEST(a_give_of_a_broken_object_says_so)
     end_life(&s, pool);
 }
 
+/* guarantees: async.outcome */
 TEST(a_give_that_is_refused_tells_nothing_and_leaves_the_future_as_it_was)
 {
     prepare(BLOCKS | HAS_CHECK, 1);
@@ -128,6 +133,7 @@ TEST(a_give_that_is_refused_tells_nothing_and_leaves_the_future_as_it_was)
     end_life(&s, pool);
 }
 
+/* guarantees: async.outcome */
 TEST(the_next_lease_of_the_slot_tells_nobody_of_the_give_before)
 {
     prepare(BLOCKS | HAS_CHECK | HAS_RESET, 1);
@@ -147,6 +153,7 @@ TEST(the_next_lease_of_the_slot_tells_nobody_of_the_give_before)
 
 /* ---- Close -------------------------------------------------------------------------------- */
 
+/* guarantees: async.outcome */
 TEST(a_close_of_a_pool_at_rest_is_over_at_once_or_when_its_helpers_have_closed_all)
 {
     for (unsigned kind = 0; kind <= BLOCKS; kind++) {
@@ -161,6 +168,7 @@ TEST(a_close_of_a_pool_at_rest_is_over_at_once_or_when_its_helpers_have_closed_a
     }
 }
 
+/* guarantees: async.outcome */
 TEST(a_close_is_told_when_the_last_object_is_back)
 {
     prepare(0, 2);
@@ -175,6 +183,7 @@ TEST(a_close_is_told_when_the_last_object_is_back)
     end_life(&s, pool);
 }
 
+/* guarantees: async.outcome */
 TEST(a_close_at_whose_deadline_something_is_out_revokes_it_and_says_so)
 {
     prepare(BLOCKS, 2);
@@ -189,11 +198,12 @@ TEST(a_close_at_whose_deadline_something_is_out_revokes_it_and_says_so)
     ceni_world_settle();
     expect(told == 1 && closing.future.status == CEN_TIMEOUT && report.revoked == 1 && report.given == 1);
     expect(error.status == CEN_TIMEOUT &&
-           strstr(error.text, "close timed out (revoked: 1, being opened or closed: 0); still out: object 1"));
+           strstr(error.text, "close timed out (revoked: 1, being opened or closed: 0); not given back: object 1"));
     expect_equal(cen_pool_give(&b), CEN_REVOKED);
     end_life(&s, pool);
 }
 
+/* guarantees: async.outcome */
 TEST(a_close_that_does_not_wait_revokes_at_once)
 {
     prepare(0, 1);
@@ -205,6 +215,7 @@ TEST(a_close_that_does_not_wait_revokes_at_once)
     end_life(&s, pool);
 }
 
+/* guarantees: async.outcome */
 TEST(what_was_idle_and_is_still_being_closed_at_the_deadline_is_busy_and_not_given)
 {
     for (int told_later = 0; told_later < 2; told_later++) {
@@ -227,6 +238,7 @@ TEST(what_was_idle_and_is_still_being_closed_at_the_deadline_is_busy_and_not_giv
     }
 }
 
+/* guarantees: async.outcome */
 TEST(a_close_that_is_over_early_lets_go_of_its_deadline_and_of_the_runtime)
 {
     prepare(0, 1);
@@ -238,6 +250,7 @@ TEST(a_close_that_is_over_early_lets_go_of_its_deadline_and_of_the_runtime)
     end_life(&s, pool); /* frees the runtime, which answers BUSY while an alarm is set */
 }
 
+/* guarantees: async.outcome */
 TEST(L15_a_pool_that_is_freed_while_it_closes_tells_so)
 {
     prepare(0, 1);
@@ -258,6 +271,7 @@ static void free_it(cen_close_op *one)
     free_pool(pool);
 }
 
+/* guarantees: async.outcome */
 TEST(L15_whoever_hears_that_a_close_is_over_may_free_the_pool)
 {
     for (int held = 0; held < 2; held++) {
@@ -274,6 +288,7 @@ TEST(L15_whoever_hears_that_a_close_is_over_may_free_the_pool)
     }
 }
 
+/* guarantees: async.outcome */
 TEST(a_close_that_is_refused_changes_nothing_and_tells_nothing)
 {
     prepare(0, 1);
@@ -307,6 +322,7 @@ static void take_at_once(cen_future *one)
     if (taken == CEN_OK) give_back(&lease);
 }
 
+/* guarantees: async.outcome */
 TEST(who_is_told_inline_that_a_give_has_failed_finds_its_place_free)
 {
     const unsigned kinds[] = {HAS_CHECK, BLOCKS | HAS_CHECK | HAS_RESET};

@@ -11,6 +11,7 @@ static void hang_opens(unsigned from, unsigned to)
 
 /* ---- Too long -------------------------------------------------------------------------------- */
 
+/* guarantees: life.L11, life-bugs.C */
 TEST(C_an_opening_that_takes_too_long_has_failed_once_and_its_late_object_is_used_and_counted_once)
 {
     hang_opens(1, 1);
@@ -38,6 +39,7 @@ TEST(C_an_opening_that_takes_too_long_has_failed_once_and_its_late_object_is_use
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11, life-bugs.C */
 TEST(C_a_late_failure_is_not_counted_a_second_time)
 {
     hang_opens(1, 1);
@@ -54,6 +56,7 @@ TEST(C_a_late_failure_is_not_counted_a_second_time)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11 */
 TEST(the_next_opening_in_the_same_place_has_a_time_of_its_own)
 {
     hang_opens(1, 2);
@@ -75,6 +78,7 @@ TEST(the_next_opening_in_the_same_place_has_a_time_of_its_own)
 }
 
 /* Two may be opened at a time and one hangs: that is no reason not to try the other. */
+/* guarantees: life.L3, life-bugs.A-B */
 TEST(L3_an_opening_that_hangs_for_too_long_does_not_keep_the_other_opener_from_trying)
 {
     hang_opens(1, 1);
@@ -88,6 +92,7 @@ TEST(L3_an_opening_that_hangs_for_too_long_does_not_keep_the_other_opener_from_t
     end_life(&s, pool);
 }
 
+/* guarantees: life.L2, life-bugs.D */
 TEST(L2_openings_that_hang_for_ever_count_against_openers_and_max)
 {
     hang_opens(1, 99);
@@ -102,6 +107,7 @@ TEST(L2_openings_that_hang_for_ever_count_against_openers_and_max)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11 */
 TEST(with_the_time_limit_off_an_opening_may_take_for_ever)
 {
     hang_opens(1, 1);
@@ -117,6 +123,7 @@ TEST(with_the_time_limit_off_an_opening_may_take_for_ever)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L11 */
 TEST(an_opening_takes_too_long_after_ten_seconds_by_default)
 {
     hang_opens(1, 1);
@@ -135,6 +142,7 @@ TEST(an_opening_takes_too_long_after_ten_seconds_by_default)
 
 /* ---- Close ------------------------------------------------------------------------------------- */
 
+/* guarantees: life.L15, life-bugs.L */
 TEST(L15_an_opening_that_ends_after_the_close_is_closed_and_the_report_calls_it_busy)
 {
     hang_opens(1, 2);
@@ -151,6 +159,7 @@ TEST(L15_an_opening_that_ends_after_the_close_is_closed_and_the_report_calls_it_
     end_life(&s, pool);
 }
 
+/* guarantees: life.L15, life-bugs.L */
 TEST(E6_close_waits_for_openings_holders_resets_and_closings_and_then_everything_is_closed)
 {
     s = (script){.of[CALL_RESET].takes_ns = SECOND, .of[CALL_CLOSE].takes_ns = SECOND};
@@ -174,6 +183,7 @@ TEST(E6_close_waits_for_openings_holders_resets_and_closings_and_then_everything
     end_life(&s, pool);
 }
 
+/* guarantees: life.L15, life-bugs.L */
 TEST(L15_nothing_is_opened_after_a_close_though_the_back_off_ends_or_the_minimum_is_missing)
 {
     s = (script){.opened = 0};
@@ -191,6 +201,7 @@ TEST(L15_nothing_is_opened_after_a_close_though_the_back_off_ends_or_the_minimum
     end_life(&s, pool);
 }
 
+/* guarantees: life.L15 */
 TEST(a_pool_that_is_freed_while_an_opening_hangs_gives_its_memory_back_when_it_returns)
 {
     hang_opens(1, 1);

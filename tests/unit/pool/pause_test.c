@@ -16,6 +16,7 @@ static void resume_it(cen_pool *pool)
     expect(!look(pool).is_paused);
 }
 
+/* guarantees: life-api.pause */
 TEST(a_paused_pool_lends_nothing_though_it_is_idle_and_serves_those_who_waited_when_it_goes_on)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -45,6 +46,7 @@ TEST(a_paused_pool_lends_nothing_though_it_is_idle_and_serves_those_who_waited_w
     }
 }
 
+/* guarantees: life-api.pause */
 TEST(gives_and_discards_go_on_in_a_paused_pool_and_reach_nobody)
 {
     s = (script){.opened = 0};
@@ -64,6 +66,7 @@ TEST(gives_and_discards_go_on_in_a_paused_pool_and_reach_nobody)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.pause */
 TEST(a_paused_pool_opens_nothing_for_those_who_wait_or_for_its_minimum)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -87,6 +90,7 @@ TEST(a_paused_pool_opens_nothing_for_those_who_wait_or_for_its_minimum)
     }
 }
 
+/* guarantees: life-api.pause */
 TEST(what_was_being_opened_when_the_pool_was_paused_is_idle_until_it_goes_on)
 {
     s = (script){.of[CALL_OPEN] = {.hang_from = 1, .hang_to = 1}};
@@ -104,6 +108,7 @@ TEST(what_was_being_opened_when_the_pool_was_paused_is_idle_until_it_goes_on)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L7 */
 TEST(L7_a_take_of_a_paused_pool_keeps_its_deadline_and_close_tells_it)
 {
     s = (script){.opened = 0};
@@ -127,6 +132,7 @@ TEST(L7_a_take_of_a_paused_pool_keeps_its_deadline_and_close_tells_it)
 
 /* ---- Another max ------------------------------------------------------------------------------------- */
 
+/* guarantees: life.L16 */
 TEST(L16_a_larger_max_lets_helpers_open_for_those_who_wait)
 {
     s = (script){.of[CALL_OPEN].takes_ns = SECOND};
@@ -147,6 +153,7 @@ TEST(L16_a_larger_max_lets_helpers_open_for_those_who_wait)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L16 */
 TEST(L16_a_smaller_max_closes_on_helpers_what_is_idle_and_what_comes_back_and_what_was_being_opened)
 {
     s = (script){.of[CALL_CLOSE].takes_ns = SECOND};
@@ -171,6 +178,7 @@ TEST(L16_a_smaller_max_closes_on_helpers_what_is_idle_and_what_comes_back_and_wh
     end_life(&s, pool);
 }
 
+/* guarantees: life.L2, life-bugs.G */
 TEST(L2_what_arrives_from_an_opening_after_max_was_lowered_is_closed)
 {
     s = (script){.opened = 0};

@@ -95,6 +95,7 @@ TEST(an_object_is_opened_for_one_that_asks_on_the_thread_that_asks)
 
 /* ---- In line ---------------------------------------------------------------------------------------- */
 
+/* guarantees: pool.L4 */
 TEST(askers_and_threads_are_served_in_the_order_they_came)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -121,6 +122,7 @@ TEST(askers_and_threads_are_served_in_the_order_they_came)
     }
 }
 
+/* guarantees: pool.L6 */
 TEST(one_that_cancels_gets_nothing_and_the_next_is_served)
 {
     asker one, two;
@@ -128,11 +130,11 @@ TEST(one_that_cancels_gets_nothing_and_the_next_is_served)
     cen_lease held = take_now(pool);
     expect_equal(ask(&one), CEN_OK);
     expect_equal(ask(&two), CEN_OK);
-    expect(ceni_waiters_withdraw(pool->line, &one.waiter));
-    expect(!ceni_waiters_withdraw(pool->line, &one.waiter)); /* once */
+    expect(ceni_waiters_withdraw(pool->waiters, &one.waiter));
+    expect(!ceni_waiters_withdraw(pool->waiters, &one.waiter)); /* once */
     give_back(&held);
     expect_equal(one.told, 0);
-    expect(!ceni_waiters_withdraw(pool->line, &two.waiter)); /* too late: it is its own */
+    expect(!ceni_waiters_withdraw(pool->waiters, &two.waiter)); /* too late: it is its own */
     expect_got(&two, 1);
     cen_pool_stats s = expect_sound(pool);
     expect(s.cancelled == 1 && s.failed == 0 && s.served == 1);

@@ -84,6 +84,7 @@ static cen_pool *pool_of(const char *described)
     return pool;
 }
 
+/* guarantees: drivers.prepare */
 TEST(each_pool_has_what_was_prepared_for_it_as_the_argument_of_every_call)
 {
     cen_pool *one = pool_of("one"), *two = pool_of("two");
@@ -103,6 +104,7 @@ TEST(each_pool_has_what_was_prepared_for_it_as_the_argument_of_every_call)
     expect_equal(last.checked, 0);
 }
 
+/* guarantees: drivers.prepare */
 TEST(a_driver_that_cannot_prepare_makes_no_pool_and_is_not_finished)
 {
     cen_pool *pool = NULL;
@@ -115,6 +117,7 @@ TEST(a_driver_that_cannot_prepare_makes_no_pool_and_is_not_finished)
     expect_equal(finished, 0);
 }
 
+/* guarantees: drivers.prepare */
 TEST(options_name_the_driver_as_the_program_gave_it)
 {
     cen_pool *pool = pool_of("one");

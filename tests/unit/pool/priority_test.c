@@ -8,6 +8,7 @@
 
 /* ---- The order ----------------------------------------------------------------------------- */
 
+/* guarantees: overload.priority-order */
 TEST(L4_those_of_higher_priority_come_first_and_each_class_keeps_its_order)
 {
     for (int strict = 0; strict < 2; strict++)
@@ -28,6 +29,7 @@ TEST(L4_those_of_higher_priority_come_first_and_each_class_keeps_its_order)
         }
 }
 
+/* guarantees: overload.priority-order */
 TEST(L4_those_of_one_class_are_served_in_the_order_they_came_whichever_class_it_is)
 {
     const cen_priority all[] = {NORMAL, HIGH, LOW};
@@ -86,6 +88,7 @@ TEST(with_an_idle_object_the_priority_changes_nothing_and_one_that_is_none_is_re
 /* ---- Aging ------------------------------------------------------------------------------------- */
 
 /* The bound: those of the next higher class who come within less than aging_ns after it, and no other. */
+/* guarantees: overload.aging */
 TEST(one_who_waits_is_passed_by_those_of_the_next_class_within_its_aging_and_by_no_other)
 {
     const struct {
@@ -108,6 +111,7 @@ TEST(one_who_waits_is_passed_by_those_of_the_next_class_within_its_aging_and_by_
 }
 
 /* However many of a higher class come, and however long that goes on. */
+/* guarantees: overload.aging */
 TEST(a_low_one_does_not_starve_beside_a_stream_of_high_ones)
 {
     cen_lease lease = begin_one(.aging_ns = 50 * MS);
@@ -129,6 +133,7 @@ TEST(a_low_one_does_not_starve_beside_a_stream_of_high_ones)
     free_pool(pool);
 }
 
+/* guarantees: overload.aging */
 TEST(another_aging_holds_for_those_who_come_later)
 {
     cen_lease lease = begin_one(.aging_ns = 10 * MS);
@@ -147,6 +152,7 @@ TEST(another_aging_holds_for_those_who_come_later)
 
 /* ---- Newcomers that become the first ------------------------------------------------------------ */
 
+/* guarantees: overload.L5-passed */
 TEST(one_who_passes_the_first_and_gives_up_leaves_the_others_as_they_were)
 {
     for (int strict = 0; strict < 2; strict++)
@@ -172,7 +178,7 @@ TEST(interrupt_finds_those_who_wait_in_every_class_and_close_sends_all_of_them_a
         comer *self = come('A', THREAD, all[i]);
         uint64_t number = 0;
         for (unsigned class = 0; class < CENI_CLASSES; class ++) {
-            ceni_list *link = ceni_list_first(&pool->line->classes[class].waiters);
+            ceni_list *link = ceni_list_first(&pool->waiters->classes[class].waiters);
             if (link) number = CENI_LIST_ENTRY(link, ceni_pool_waiter, link)->holder;
         }
         expect(cen_pool_interrupt(pool, number));

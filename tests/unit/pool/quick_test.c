@@ -46,6 +46,7 @@ static void expect_quick(cen_pool *pool)
     expect_equal(ceni_world_allocations(), allocations);
 }
 
+/* guarantees: life.L17, life-bugs.H */
 TEST(L17_no_clock_no_lock_no_allocation_with_a_blocking_driver_that_has_a_test_and_no_check)
 {
     s = (script){.opened = 0};
@@ -62,6 +63,7 @@ TEST(L17_no_clock_no_lock_no_allocation_with_a_blocking_driver_that_has_a_test_a
     end_life(&s, pool);
 }
 
+/* guarantees: life.L17 */
 TEST(L17_after_a_test_of_an_object_that_was_idle_for_long_it_is_quick_again)
 {
     s = (script){.opened = 0};
@@ -75,6 +77,7 @@ TEST(L17_after_a_test_of_an_object_that_was_idle_for_long_it_is_quick_again)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L17 */
 TEST(L17_rounds_leak_and_hold_limits_cost_takes_and_gives_nothing)
 {
     s = (script){.opened = 0};
@@ -88,6 +91,7 @@ TEST(L17_rounds_leak_and_hold_limits_cost_takes_and_gives_nothing)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L17 */
 TEST(L17_a_paused_and_resumed_and_a_reloaded_pool_is_quick_again)
 {
     s = (script){.opened = 0};
@@ -103,6 +107,7 @@ TEST(L17_a_paused_and_resumed_and_a_reloaded_pool_is_quick_again)
 }
 
 /* Neither those who wait nor the helpers nor the keeper stay awake: a clock is read at every step of theirs. */
+/* guarantees: life-api.quiet, life-bugs.F, life-bugs.spinning */
 TEST(an_outage_of_ten_minutes_with_four_who_wait_is_slept_through)
 {
     s = (script){.opened = 0};
@@ -118,6 +123,7 @@ TEST(an_outage_of_ten_minutes_with_four_who_wait_is_slept_through)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.quiet, life-bugs.spinning */
 TEST(a_pool_at_rest_is_looked_at_twice_a_minute_at_most_though_it_has_limits)
 {
     s = (script){.opened = 0};

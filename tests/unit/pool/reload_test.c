@@ -9,6 +9,7 @@ static void reload(cen_pool *pool, int64_t spread_ns)
     expect_equal(cen_pool_reload(pool, spread_ns, NULL), CEN_OK);
 }
 
+/* guarantees: life.L12, life-bugs.K */
 TEST(L12_a_reload_closes_what_is_idle_now_and_the_next_take_gets_a_new_one)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -24,6 +25,7 @@ TEST(L12_a_reload_closes_what_is_idle_now_and_the_next_take_gets_a_new_one)
     }
 }
 
+/* guarantees: life.L12, life-bugs.K */
 TEST(E2_K_a_reload_reaches_what_is_out_and_its_give_is_ok)
 {
     static const unsigned kinds[] = {0, BLOCKS, HAS_CHECK, HAS_CHECK | HAS_RESET | BLOCKS};
@@ -46,6 +48,7 @@ TEST(E2_K_a_reload_reaches_what_is_out_and_its_give_is_ok)
     }
 }
 
+/* guarantees: life.L12, life-bugs.K */
 TEST(E2_K_a_reload_reaches_what_is_out_and_serves_who_waits_when_it_comes_back)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -63,6 +66,7 @@ TEST(E2_K_a_reload_reaches_what_is_out_and_serves_who_waits_when_it_comes_back)
     }
 }
 
+/* guarantees: life.L12, life-bugs.K */
 TEST(L12_a_reload_reaches_what_is_being_opened_and_who_waits_gets_the_next)
 {
     s = (script){.of[CALL_OPEN] = {.hang_from = 1, .hang_to = 1}};
@@ -79,6 +83,7 @@ TEST(L12_a_reload_reaches_what_is_being_opened_and_who_waits_gets_the_next)
 }
 
 /* On its own thread the take has the object already; it is closed when it comes back. */
+/* guarantees: life.L12, life-bugs.K */
 TEST(L12_a_reload_reaches_what_is_being_opened_by_a_take)
 {
     s = (script){.of[CALL_OPEN] = {.hang_from = 1, .hang_to = 1}};
@@ -94,6 +99,7 @@ TEST(L12_a_reload_reaches_what_is_being_opened_by_a_take)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L12, life-bugs.K */
 TEST(L12_a_reload_reaches_what_is_being_tested_and_reset)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}, .of[CALL_RESET] = {.hang_from = 1, .hang_to = 1}};
@@ -116,6 +122,7 @@ TEST(L12_a_reload_reaches_what_is_being_tested_and_reset)
 
 /* ---- Spread over a time -------------------------------------------------------------------------- */
 
+/* guarantees: life.L12, life-bugs.G */
 TEST(G_a_spread_reload_closes_each_at_its_own_moment_within_the_time)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -136,6 +143,7 @@ TEST(G_a_spread_reload_closes_each_at_its_own_moment_within_the_time)
     }
 }
 
+/* guarantees: life.L12, life-bugs.K */
 TEST(E2_K_a_spread_reload_reaches_what_is_out_being_opened_tested_and_reset)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}, .of[CALL_RESET] = {.hang_from = 1, .hang_to = 1}};
@@ -168,6 +176,7 @@ TEST(E2_K_a_spread_reload_reaches_what_is_out_being_opened_tested_and_reset)
     end_life(&s, pool);
 }
 
+/* guarantees: life.L12 */
 TEST(a_spread_reload_of_a_pool_without_any_limit_finds_a_runtime_and_leaves_later_objects_alone)
 {
     s = (script){.opened = 0};
@@ -186,6 +195,7 @@ TEST(a_spread_reload_of_a_pool_without_any_limit_finds_a_runtime_and_leaves_late
     expect_equal(s.of[CALL_CLOSE].calls, 5);
 }
 
+/* guarantees: life.L12, life-bugs.E10 */
 TEST(E10_a_reload_during_an_outage_leaves_a_pool_that_works_when_the_outage_ends)
 {
     s = (script){.opened = 0};
@@ -203,6 +213,7 @@ TEST(E10_a_reload_during_an_outage_leaves_a_pool_that_works_when_the_outage_ends
     end_life(&s, pool);
 }
 
+/* guarantees: life.L12 */
 TEST(a_time_that_is_none_is_refused_and_nothing_is_reloaded)
 {
     s = (script){.opened = 0};

@@ -158,6 +158,7 @@ static int fork_while_setting(int which)
     return forks;
 }
 
+/* guarantees: pool.L14-options */
 TEST(L14_a_child_forked_at_any_step_of_a_change_has_the_options_before_or_after_it)
 {
     struct sigaction action = {.sa_flags = SA_SIGINFO}, former;
@@ -185,6 +186,7 @@ static void *set_and_set(void *unused)
     return NULL;
 }
 
+/* guarantees: pool.L14-options */
 TEST(L14_children_forked_beside_changes_have_one_set_of_options)
 {
     enum { FORKS = 300 };

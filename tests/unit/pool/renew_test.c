@@ -194,6 +194,7 @@ static void enter_first(void)
     use_it();
 }
 
+/* guarantees: pool.L14, pool-bugs.fork, life-bugs.H-fork */
 TEST(L14_a_childs_first_call_makes_the_pool_anew_and_the_parent_notices_nothing)
 {
     void (*const firsts[])(void) = {look_first, take_first, ask_first, change_first, enter_first};
@@ -226,6 +227,7 @@ static void give_old_leases(void)
     expect_counts(pool, 4, 0);
 }
 
+/* guarantees: pool.L14 */
 TEST(L14_a_lease_of_before_the_fork_answers_forked_before_and_after_the_pool_was_made_anew)
 {
     prepare();
@@ -240,6 +242,7 @@ static void free_unused(void)
     expect(abandoned == 0 && closed == 0);
 }
 
+/* guarantees: pool.L14 */
 TEST(L14_a_child_that_never_used_the_pool_frees_only_memory)
 {
     prepare();
@@ -306,7 +309,7 @@ static void run_out_of_memory(void)
     cen_lease lease;
     book.exhausted = true;
     expect_equal(cen_pool_take(pool, CEN_NEVER, &lease, &error), CEN_NO_MEMORY);
-    expect_error(&error, CEN_NO_MEMORY, "\"parents\" could not be made anew");
+    expect_error(&error, CEN_NO_MEMORY, "\"parents\": cannot be renewed after the fork");
     expect_equal(cen_pool_give(&held), CEN_FORKED);
     expect_equal(abandoned, 0);
     book.exhausted = false;
@@ -315,6 +318,7 @@ static void run_out_of_memory(void)
     expect_equal(book.bytes, 0);
 }
 
+/* guarantees: pool.L14 */
 TEST(a_child_that_gets_no_memory_is_told_so_and_may_try_again)
 {
     prepare();
@@ -356,6 +360,7 @@ static void fork_at_once(void)
     look_first();
 }
 
+/* guarantees: pool.L14 */
 TEST(L14_a_childs_child_makes_it_anew_again)
 {
     prepare();
@@ -366,12 +371,13 @@ TEST(L14_a_childs_child_makes_it_anew_again)
 
 /* ---- What was going on at the fork ---------------------------------------------------------------- */
 
+/* guarantees: pool.L14 */
 TEST(L14_it_is_made_anew_although_the_parents_locks_were_held)
 {
     prepare();
-    ceni_waiters_lock(pool->line);
+    ceni_waiters_lock(pool->waiters);
     in_a_child(take_first);
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK);
     in_a_child(look_first);
     ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
@@ -389,6 +395,7 @@ static void expect_refused(void)
     expect_equal(book.bytes, 0);
 }
 
+/* guarantees: pool.L14 */
 TEST(L14_what_was_closed_at_the_fork_is_not_made_anew)
 {
     prepare();
@@ -434,6 +441,7 @@ static void race(void)
     expect_equal(closed, made);
 }
 
+/* guarantees: pool.L14 */
 TEST(L14_threads_of_a_child_that_all_come_first_make_it_anew_once)
 {
     prepare();
@@ -459,6 +467,7 @@ static void end_a_thread(void)
     expect(closed == 1 && abandoned == 3);
 }
 
+/* guarantees: pool.L13 */
 TEST(L13_what_a_thread_of_the_child_holds_is_taken_back_from_a_pool_that_was_made_anew)
 {
     prepare();
@@ -499,11 +508,13 @@ static void with_a_runtime(cen_runtime *runtime)
     expect_equal(closed, made);
 }
 
+/* guarantees: pool.L14 */
 TEST(a_pool_whose_driver_blocks_has_helpers_of_its_own_process_in_the_child)
 {
     with_a_runtime(NULL);
 }
 
+/* guarantees: pool.L14 */
 TEST(a_pool_of_an_explicit_runtime_uses_the_process_own_in_the_child)
 {
     cen_runtime *runtime;
@@ -582,6 +593,7 @@ static void *fork_under_load(void *unused)
     return NULL;
 }
 
+/* guarantees: pool.L14, pool-bugs.fork, life-bugs.H-fork */
 TEST(L14_two_hundred_threads_fork_under_load_and_the_parent_notices_nothing)
 {
     pool = make_things(.max = OBJECTS);

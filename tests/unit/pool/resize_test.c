@@ -82,6 +82,7 @@ TEST(objects_beyond_the_first_chunk_are_lent_given_and_refused_like_the_others)
     free_pool(pool);
 }
 
+/* guarantees: pool.L16 */
 TEST(a_larger_max_serves_those_who_wait_at_once)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -133,6 +134,7 @@ TEST(an_eager_pool_that_is_enlarged_makes_the_new_objects_when_they_are_wanted)
 
 /* ---- Smaller ------------------------------------------------------------------------------------ */
 
+/* guarantees: pool.L16 */
 TEST(a_smaller_max_closes_idle_objects_the_highest_first)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -156,6 +158,7 @@ TEST(a_smaller_max_closes_idle_objects_the_highest_first)
     }
 }
 
+/* guarantees: pool.L16 */
 TEST(a_smaller_max_closes_those_in_use_when_they_are_given_until_enough_are_gone)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -200,6 +203,7 @@ TEST(only_as_many_idle_objects_are_closed_as_are_too_many)
     free_pool(pool);
 }
 
+/* guarantees: pool.L16 */
 TEST(those_who_wait_when_max_becomes_smaller_are_served_when_enough_are_gone)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -254,6 +258,7 @@ TEST(an_exact_order_survives_a_resize)
 
 /* ---- Back and forth -------------------------------------------------------------------------------- */
 
+/* guarantees: pool.L16 */
 TEST(the_equations_hold_while_max_goes_up_and_down_under_load)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -313,6 +318,7 @@ static void expect_refused(uint32_t max, cen_status status, const char *words)
     expect(same_stats(&before, &after));
 }
 
+/* guarantees: pool-api.options */
 TEST(a_max_that_is_not_allowed_changes_nothing)
 {
     prepare(2, CEN_ORDER_WARM);
@@ -377,6 +383,7 @@ static void take_other(void *unused)
 }
 
 /* There are two places and one object may be made: two who look at the same time must not both make one. */
+/* guarantees: pool.L2, pool-bugs.limit */
 EXPLORE(L2_two_takes_at_once_do_not_make_more_than_max_although_there_are_more_places, 4)
 {
     ceni_world_without_hooks(); /* the other ends and leaves its lease to this one */

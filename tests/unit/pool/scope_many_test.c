@@ -51,6 +51,7 @@ static void expect_borrowed(int first, int last, const cen_scope *outer)
     }
 }
 
+/* guarantees: pool-api.scopes */
 TEST(a_thread_may_be_in_any_number_of_pools_and_borrows_in_each)
 {
     cen_scope scopes[POOLS];

@@ -27,6 +27,7 @@ static cen_scope enter_now(void)
     return scope;
 }
 
+/* guarantees: pool-bugs.nesting, pool-api.scopes */
 TEST(scopes_may_end_in_any_order_and_the_last_gives_back)
 {
     static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
@@ -159,6 +160,7 @@ static void leave_wrongly(void *argument)
     expect_equal(cen_pool_leave(argument), CEN_MISUSE);
 }
 
+/* guarantees: pool-api.scopes */
 TEST(a_scope_that_another_thread_entered_cannot_be_left)
 {
     prepare(1);

@@ -16,6 +16,7 @@ static bool judge(int64_t now, int64_t waited)
     return ceni_shed_judge(&law, TARGET, INTERVAL, waited, false, now);
 }
 
+/* guarantees: overload.shedding */
 TEST(it_begins_exactly_when_the_waits_were_at_the_target_for_a_whole_interval)
 {
     law = (ceni_shed){0};
@@ -27,6 +28,7 @@ TEST(it_begins_exactly_when_the_waits_were_at_the_target_for_a_whole_interval)
     expect(law.active && law.count == 1);
 }
 
+/* guarantees: overload.shedding */
 TEST(one_short_wait_in_between_begins_the_interval_anew)
 {
     law = (ceni_shed){0};
@@ -36,6 +38,7 @@ TEST(one_short_wait_in_between_begins_the_interval_anew)
 }
 
 /* The next after interval, interval/√2, interval/√3 ... */
+/* guarantees: overload.shedding */
 TEST(the_longer_it_lasts_the_more_often_it_sheds)
 {
     law = (ceni_shed){0};
@@ -53,6 +56,7 @@ TEST(the_longer_it_lasts_the_more_often_it_sheds)
     expect_equal(law.count, 5);
 }
 
+/* guarantees: overload.shedding */
 TEST(it_ends_with_one_short_wait_and_the_next_time_soon_after_goes_on_nearly_where_it_was)
 {
     law = (ceni_shed){0};
@@ -69,6 +73,7 @@ TEST(it_ends_with_one_short_wait_and_the_next_time_soon_after_goes_on_nearly_whe
     expect_equal(law.step, 1);
 }
 
+/* guarantees: overload.shedding */
 TEST(the_only_one_is_never_shed)
 {
     law = (ceni_shed){0};
@@ -113,6 +118,7 @@ static comer *pass_on(cen_lease *lease, int *shed)
     return served;
 }
 
+/* guarantees: overload.shedding */
 TEST(a_pool_sheds_after_target_and_interval_and_not_a_moment_earlier)
 {
     for (int strict = 0; strict < 2; strict++)
@@ -134,6 +140,7 @@ TEST(a_pool_sheds_after_target_and_interval_and_not_a_moment_earlier)
         }
 }
 
+/* guarantees: overload.shedding */
 TEST(by_default_nobody_is_shed_however_long_the_waits_are)
 {
     int shed = 0;
@@ -145,6 +152,7 @@ TEST(by_default_nobody_is_shed_however_long_the_waits_are)
     free_pool(pool);
 }
 
+/* guarantees: overload.refusal */
 TEST(one_that_is_shed_is_told_the_cause_after_how_long_and_when_to_try_again)
 {
     int shed = 0;
@@ -159,18 +167,19 @@ TEST(one_that_is_shed_is_told_the_cause_after_how_long_and_when_to_try_again)
     expect(one->letter == 'C' && one->status == CEN_OVERLOAD);
     expect(one->take.error.cause == CEN_CAUSE_SHED && one->take.error.retry_after_ns == INTERVAL);
     expect_error(&one->take.error, CEN_OVERLOAD,
-                 "refused after 110 ms, because those who wait have waited for too long");
-    expect_error(&one->take.error, CEN_OVERLOAD, "(shed_target_ns); try again in about 100 ms. ");
+                 "load shedding: refused after 110 ms; waits stayed above shed_target_ns for shed_interval_ns; ");
+    expect_error(&one->take.error, CEN_OVERLOAD, "shed_interval_ns; try again in about 100 ms. ");
     char text[2000];
     cen_pool_explain(pool, text, sizeof text);
-    expect(strstr(text, "Those who wait have waited for too long: some of them are refused (shed_target_ns).\n"));
-    expect(strstr(text, "Takes refused because others had waited for too long: 1.\n"));
+    expect(strstr(text, "Load shedding is active: some waiters are refused (shed_target_ns).\n"));
+    expect(strstr(text, "Takes refused by load shedding (shed_target_ns): 1.\n"));
     while (pass_on(&lease, &shed)) continue;
     cen_pool_explain(pool, text, sizeof text);
-    expect(!strstr(text, "some of them are refused"));
+    expect(!strstr(text, "some waiters are refused"));
     free_pool(pool);
 }
 
+/* guarantees: overload.refusal */
 TEST(a_pending_waiter_is_shed_as_a_thread_is_and_knows_the_cause)
 {
     int shed = 0;
@@ -187,6 +196,7 @@ TEST(a_pending_waiter_is_shed_as_a_thread_is_and_knows_the_cause)
 }
 
 /* Otherwise the short waits of the high ones would end what the long ones of the others began. */
+/* guarantees: overload.shedding */
 TEST(each_class_has_its_own_episode)
 {
     int shed = 0;
@@ -206,6 +216,7 @@ TEST(each_class_has_its_own_episode)
     free_pool(pool);
 }
 
+/* guarantees: overload.shed-result */
 TEST(what_begins_and_what_it_came_to_is_told_the_event_stream)
 {
     static ear listener;
@@ -222,13 +233,14 @@ TEST(what_begins_and_what_it_came_to_is_told_the_event_stream)
     pass_on(&lease, &shed);
     expect_equal(shed, 2);
     expect_heard(&listener, "shed ");
-    expect(strstr(listener.events[0].text, "those who wait have waited for too long"));
+    expect(strstr(listener.events[0].text, "load shedding began: waits stayed above shed_target_ns"));
     while (pass_on(&lease, &shed)) continue; /* nobody waits any more */
     expect_heard(&listener, "shed ");
-    expect(strstr(listener.events[0].text, "no more takes are refused; 2 were"));
+    expect(strstr(listener.events[0].text, "load shedding ended: 2 takes were refused"));
     free_pool(pool);
 }
 
+/* guarantees: overload.shedding */
 TEST(switched_off_it_sheds_no_more_at_once)
 {
     int shed = 0;
@@ -249,6 +261,7 @@ TEST(switched_off_it_sheds_no_more_at_once)
 }
 
 /* On the clock of a runtime that a program moves itself. */
+/* guarantees: overload.shedding */
 TEST(with_a_virtual_clock_it_is_that_clock_that_counts)
 {
     cen_runtime *runtime;

@@ -57,6 +57,7 @@ static int64_t look_ns(cen_pool *pool)
     return best;
 }
 
+/* guarantees: pool.L16-shrink */
 TEST(a_look_at_a_pool_that_was_large_costs_what_its_objects_cost)
 {
     cen_pool *pool = make_small(NULL), *other = make_small(NULL);
@@ -89,6 +90,7 @@ static size_t resident(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* guarantees: pool.L16-shrink */
 TEST(a_pool_that_was_large_gives_its_memory_back)
 {
     enum { WHOLE = LARGE * 128, FEW = 2 << 20 };

@@ -52,6 +52,7 @@ TEST(a_smaller_max_gives_back_the_slots_that_were_in_use)
     expect_equal(shop.closed, 100);
 }
 
+/* guarantees: pool.L16-shrink */
 TEST(slots_that_are_emptied_after_a_smaller_max_are_given_back_one_by_one)
 {
     prepare(MANY);
@@ -69,6 +70,7 @@ TEST(slots_that_are_emptied_after_a_smaller_max_are_given_back_one_by_one)
     expect_equal(shop.closed, MANY);
 }
 
+/* guarantees: pool.L16-shrink */
 TEST(a_slot_in_use_beyond_max_is_not_given_back)
 {
     prepare(8);
@@ -81,6 +83,7 @@ TEST(a_slot_in_use_beyond_max_is_not_given_back)
     free_pool(pool);
 }
 
+/* guarantees: pool.L16-shrink */
 TEST(L8_a_late_give_into_a_slot_that_was_given_back_is_stale)
 {
     prepare(4);
@@ -103,6 +106,7 @@ TEST(L8_a_late_give_into_a_slot_that_was_given_back_is_stale)
     free_pool(pool);
 }
 
+/* guarantees: pool.L16-shrink */
 TEST(leases_are_counted_across_any_number_of_resizes)
 {
     prepare(1);

@@ -44,6 +44,7 @@ static void expect_told(const char *taken, const char *given)
     ears.count = 0;
 }
 
+/* guarantees: pool.L8-double-give */
 TEST(L8_a_double_give_is_counted_and_told_with_both_places)
 {
     prepare_with_listener();
@@ -57,6 +58,7 @@ TEST(L8_a_double_give_is_counted_and_told_with_both_places)
     free_pool(pool);
 }
 
+/* guarantees: pool.L8-double-give */
 TEST(L8_the_same_variable_given_twice_is_told_too)
 {
     prepare_with_listener();
@@ -84,6 +86,7 @@ TEST(L8_a_lease_that_is_given_again_without_waiting_is_told_too)
     free_pool(pool);
 }
 
+/* guarantees: pool.L8-double-give */
 TEST(L8_a_double_discard_and_a_scope_left_twice_are_told)
 {
     prepare_with_listener();
@@ -100,6 +103,7 @@ TEST(L8_a_double_discard_and_a_scope_left_twice_are_told)
     free_pool(pool);
 }
 
+/* guarantees: pool.L8-double-give */
 TEST(L8_a_double_give_of_a_slot_that_was_lent_again_names_the_give_only)
 {
     prepare_with_listener();
@@ -114,6 +118,7 @@ TEST(L8_a_double_give_of_a_slot_that_was_lent_again_names_the_give_only)
     free_pool(pool);
 }
 
+/* guarantees: pool.L8-double-give */
 TEST(a_lease_that_was_never_taken_is_not_told)
 {
     prepare_with_listener();
@@ -127,6 +132,7 @@ TEST(a_lease_that_was_never_taken_is_not_told)
     free_pool(pool);
 }
 
+/* guarantees: pool.L8-double-give */
 TEST(a_double_give_after_free_is_stale_and_touches_nothing)
 {
     prepare();
@@ -142,6 +148,7 @@ TEST(a_double_give_after_free_is_stale_and_touches_nothing)
     free_pool(pool);
 }
 
+/* guarantees: pool.L8-double-give */
 TEST(the_first_double_give_of_a_pool_is_printed_if_nobody_listens)
 {
     prepare();
@@ -157,7 +164,7 @@ TEST(the_first_double_give_of_a_pool_is_printed_if_nobody_listens)
     char text[400];
     ssize_t length = pread(fileno(file), text, sizeof text - 1, 0);
     text[length > 0 ? length : 0] = '\0';
-    expect_text(text, "STALE-GIVE pool \"orders\": a lease that has ended was given again at orders.c:88; it was taken "
+    expect_text(text, "STALE-GIVE pool \"orders\": ended lease given again at orders.c:88; it was taken "
                       "at orders.c:71\n");
     expect_equal(stale_gives(), 3);
     close(kept);
@@ -165,6 +172,7 @@ TEST(the_first_double_give_of_a_pool_is_printed_if_nobody_listens)
     free_pool(pool);
 }
 
+/* guarantees: pool.L8-double-give */
 TEST(a_give_can_be_called_through_its_address)
 {
     prepare();

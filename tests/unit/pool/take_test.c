@@ -13,6 +13,7 @@ static cen_pool *make_shop(uint32_t max)
 
 /* ---- Growing on demand --------------------------------------------------------------- */
 
+/* guarantees: pool-api.lazy */
 TEST(an_object_is_made_when_it_is_wanted_and_none_is_idle_and_not_before)
 {
     cen_pool *pool = make_shop(3);
@@ -37,6 +38,7 @@ TEST(an_object_is_made_when_it_is_wanted_and_none_is_idle_and_not_before)
     expect_log(&shop, "-1 -2 ");
 }
 
+/* guarantees: pool-api.lazy */
 TEST(a_pool_lends_exactly_its_max_and_each_object_once)
 {
     static const uint32_t maxima[] = {1, 2, 3, 31, 32, 33, 64, 65, 300};
@@ -100,18 +102,20 @@ static void take_and_give(void *argument)
     }
 }
 
+/* guarantees: pool.L9, pool.L17 */
 TEST(L9_taking_and_giving_what_is_idle_needs_no_lock_in_warm_order)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 3), 3);
-    ceni_waiters_lock(pool->line); /* whoever needs it now waits for ever, and the world says so */
+    ceni_waiters_lock(pool->waiters); /* whoever needs it now waits for ever, and the world says so */
     join(start("other", take_and_give, pool));
-    ceni_waiters_unlock(pool->line);
+    ceni_waiters_unlock(pool->waiters);
     expect_counts(pool, 3, 0);
     free_pool(pool);
 }
 
 /* ---- Objects are any values --------------------------------------------------------------- */
 
+/* guarantees: pool-bugs.null-object, pool-api.lazy */
 TEST(null_and_numbers_are_objects_like_any_other)
 {
     static const intptr_t values[] = {0, 1, -1, INTPTR_MAX, INTPTR_MIN};
@@ -135,6 +139,7 @@ static cen_status open_nothing(void *argument, void **out, cen_error *error)
     return CEN_OK;
 }
 
+/* guarantees: pool-bugs.null-object */
 TEST(a_driver_may_make_null_and_it_is_lent_as_an_object)
 {
     int opened = 0;
@@ -255,6 +260,7 @@ TEST(discard_without_a_driver_takes_the_object_out_for_good)
     free_pool(pool);
 }
 
+/* guarantees: pool-bugs.count-leak */
 TEST(every_object_can_be_discarded_and_made_anew_again_and_again)
 {
     cen_pool *pool = make_shop(3);
@@ -272,6 +278,7 @@ TEST(every_object_can_be_discarded_and_made_anew_again_and_again)
 
 /* ---- Adopt ------------------------------------------------------------------------------------------- */
 
+/* guarantees: pool-api.adopt */
 TEST(an_adopted_object_counts_and_is_lent_given_and_closed_like_any_other)
 {
     cen_pool *pool = make_shop(3);
@@ -298,6 +305,7 @@ TEST(an_adopted_object_counts_and_is_lent_given_and_closed_like_any_other)
     expect_log(&shop, "-1 -71 "); /* and 72 stayed the caller's */
 }
 
+/* guarantees: pool-api.adopt */
 TEST(adopt_needs_a_pool_and_is_refused_when_it_is_closed)
 {
     cen_error error;
@@ -315,6 +323,7 @@ TEST(adopt_needs_a_pool_and_is_refused_when_it_is_closed)
 
 /* ---- Numbers at every step ------------------------------------------------------------------------------ */
 
+/* guarantees: pool.L19 */
 TEST(the_equations_hold_after_every_step_of_a_long_random_life)
 {
     enum { MAX = 7 };

@@ -24,6 +24,7 @@ static cen_pool *begin_stale_of(cen_pool_options o)
 
 #define begin_stale(...) begin_stale_of(CEN_POOL_OPTIONS(__VA_ARGS__))
 
+/* guarantees: later.test-first */
 TEST(a_thread_that_finds_what_was_idle_for_long_gets_it_when_its_test_is_done)
 {
     cen_pool *pool = begin_stale(.max = 2, TRUSTS);
@@ -39,6 +40,7 @@ TEST(a_thread_that_finds_what_was_idle_for_long_gets_it_when_its_test_is_done)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.test-first */
 TEST(a_thread_whose_object_fails_its_test_later_gets_another)
 {
     cen_pool *pool = begin_stale(.max = 1, TRUSTS);
@@ -53,6 +55,7 @@ TEST(a_thread_whose_object_fails_its_test_later_gets_another)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.test-first */
 TEST(L7_a_take_returns_by_its_deadline_while_a_test_hangs)
 {
     cen_pool *pool = begin_stale(.max = 1, TRUSTS);
@@ -66,6 +69,7 @@ TEST(L7_a_take_returns_by_its_deadline_while_a_test_hangs)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.test-first */
 TEST(a_take_that_does_not_wait_has_the_object_tested_for_the_next)
 {
     cen_pool *pool = begin_stale(.max = 3, TRUSTS);
@@ -79,6 +83,7 @@ TEST(a_take_that_does_not_wait_has_the_object_tested_for_the_next)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.test-first */
 TEST(L3_who_waits_for_a_test_that_takes_too_long_has_another_object_opened)
 {
     cen_pool *pool = begin_stale(.max = 2, .test_timeout_ns = SECOND, TRUSTS);
@@ -98,6 +103,7 @@ TEST(L3_who_waits_for_a_test_that_takes_too_long_has_another_object_opened)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.test-first */
 TEST(of_many_objects_that_were_idle_for_long_no_more_are_tested_than_are_wanted)
 {
     for (int order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -121,6 +127,7 @@ TEST(of_many_objects_that_were_idle_for_long_no_more_are_tested_than_are_wanted)
     }
 }
 
+/* guarantees: later.test-first */
 TEST(what_need_not_be_tested_is_lent_first)
 {
     for (int order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -143,6 +150,7 @@ TEST(what_need_not_be_tested_is_lent_first)
     }
 }
 
+/* guarantees: later.test-first */
 TEST(L3_tests_that_nobody_waits_for_keep_nothing_from_being_opened)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN};
@@ -162,6 +170,7 @@ TEST(L3_tests_that_nobody_waits_for_keep_nothing_from_being_opened)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.test-first */
 TEST(L3_tests_that_hang_keep_no_other_object_from_being_tested)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN};
@@ -184,6 +193,7 @@ TEST(L3_tests_that_hang_keep_no_other_object_from_being_tested)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.test-first */
 TEST(what_was_tested_for_one_who_waited_is_trusted_no_longer_than_before)
 {
     c = (clerk){.at_once = AT_ONCE_OPEN | AT_ONCE_TEST};
@@ -198,6 +208,7 @@ TEST(what_was_tested_for_one_who_waited_is_trusted_no_longer_than_before)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.test-first */
 TEST(L4_those_who_wait_for_a_test_keep_their_order)
 {
     cen_pool *pool = begin_stale(.max = 1, TRUSTS);
@@ -213,6 +224,7 @@ TEST(L4_those_who_wait_for_a_test_keep_their_order)
     end_clerk(&c, pool);
 }
 
+/* guarantees: later.test-first */
 TEST(L15_what_is_tested_for_one_who_waits_is_closed_with_the_pool)
 {
     cen_pool *pool = begin_stale(.max = 1, TRUSTS);
@@ -262,6 +274,7 @@ static void expect_got(asker *one, cen_pool *pool, int number)
     give_back(&lease);
 }
 
+/* guarantees: later.test-first */
 TEST(one_who_is_pending_is_granted_nothing_that_must_be_tested_first)
 {
     for (int blocks = 0; blocks < 2; blocks++) {
@@ -280,6 +293,7 @@ TEST(one_who_is_pending_is_granted_nothing_that_must_be_tested_first)
     }
 }
 
+/* guarantees: later.test-first */
 TEST(one_who_is_pending_gets_what_is_tested_later_when_that_is_done)
 {
     cen_pool *pool = begin_stale(.max = 1, TRUSTS);
@@ -302,6 +316,7 @@ static cen_status measure_test(void *argument, void *object, cen_error *error)
 }
 
 /* One after the other, and not each inside the one before. */
+/* guarantees: later.test-first */
 TEST(one_who_is_pending_gets_a_new_object_when_all_the_others_fail_their_tests)
 {
     s = (script){.opened = 0};

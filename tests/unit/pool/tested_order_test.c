@@ -34,6 +34,7 @@ static void expect_lent(cen_pool *pool, const char *numbers)
     for (int i = 0; i < count; i++) give_back(&leases[i]);
 }
 
+/* guarantees: life-api.test-order */
 TEST(an_exact_order_is_the_same_after_rounds_of_tests)
 {
     for (int fifo = 0; fifo < 2; fifo++) {
@@ -52,6 +53,7 @@ TEST(an_exact_order_is_the_same_after_rounds_of_tests)
 }
 
 /* Of six, two are tested at a time: takes pass these by, and they are in their places afterwards. */
+/* guarantees: life-api.test-order */
 TEST(what_is_being_tested_is_passed_by_and_has_its_place_afterwards)
 {
     for (int fifo = 0; fifo < 2; fifo++) {
@@ -93,6 +95,7 @@ TEST(one_who_waits_while_all_are_tested_is_served_when_one_has_passed)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.test-order */
 TEST(what_fails_its_test_leaves_the_others_in_their_order)
 {
     for (int fifo = 0; fifo < 2; fifo++) {

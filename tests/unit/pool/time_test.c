@@ -46,6 +46,7 @@ static void expect_timeout_after(taker *one, int64_t ns)
     expect_sound(one->pool);
 }
 
+/* guarantees: pool.L7, pool-bugs.clock */
 TEST(a_take_times_out_at_its_deadline_and_not_a_nanosecond_earlier)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++)
@@ -61,6 +62,7 @@ TEST(a_take_times_out_at_its_deadline_and_not_a_nanosecond_earlier)
         }
 }
 
+/* guarantees: pool.L7 */
 TEST(an_absolute_deadline_is_kept_to_the_nanosecond)
 {
     cen_lease held;
@@ -71,6 +73,7 @@ TEST(an_absolute_deadline_is_kept_to_the_nanosecond)
     end(pool, &held);
 }
 
+/* guarantees: pool.L7 */
 TEST(a_past_deadline_takes_what_is_there_and_else_times_out_at_once)
 {
     cen_lease held, lease;
@@ -100,6 +103,7 @@ TEST(now_does_not_wait_and_never_waits_for_ever)
     end(pool, &one.lease);
 }
 
+/* guarantees: pool.L7 */
 TEST(an_object_that_came_in_time_is_lent_although_the_deadline_has_passed_since)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -117,6 +121,7 @@ TEST(an_object_that_came_in_time_is_lent_although_the_deadline_has_passed_since)
     }
 }
 
+/* guarantees: pool.L5 */
 TEST(an_expired_take_is_forgotten_and_the_object_goes_to_the_next)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -136,6 +141,7 @@ TEST(an_expired_take_is_forgotten_and_the_object_goes_to_the_next)
 }
 
 /* What is given in the very moment of the deadline, before the sleeper runs, goes to it. */
+/* guarantees: pool.L5 */
 TEST(an_expiring_take_looks_once_more)
 {
     cen_lease held;
@@ -164,6 +170,7 @@ TEST(a_relative_deadline_starts_anew_in_every_call_and_a_fixed_one_does_not)
     end(pool, &held);
 }
 
+/* guarantees: pool-bugs.clock */
 TEST(a_huge_timeout_saturates_and_waits_instead_of_overflowing)
 {
     const cen_deadline huge[] = {cen_in_ns(INT64_MAX),
@@ -236,6 +243,7 @@ TEST(patience_can_be_without_limit_or_not_to_wait_at_all)
 
 /* ---- Reading the clock, and memory ------------------------------------------------------------- */
 
+/* guarantees: pool.L17, pool-api.timed-lease */
 TEST(L17_an_uncontended_take_and_give_allocates_nothing_and_reads_a_clock_only_if_it_is_the_one_in_64)
 {
     const cen_deadline deadlines[] = {ZERO, CEN_NOW, CEN_NEVER, cen_in_ms(5), cen_at(12345)};
@@ -263,6 +271,7 @@ TEST(L17_an_uncontended_take_and_give_allocates_nothing_and_reads_a_clock_only_i
     }
 }
 
+/* guarantees: pool.L17 */
 TEST(a_take_that_does_not_wait_reads_no_clock_but_before_and_after_an_opening)
 {
     workshop shop = {0};
@@ -311,6 +320,7 @@ TEST(a_wait_of_an_hour_reads_the_clock_a_few_times_only)
 
 /* ---- How long they waited -------------------------------------------------------------------------- */
 
+/* guarantees: pool.L19 */
 TEST(wait_times_count_those_who_were_served_and_those_who_gave_up)
 {
     cen_lease held;

@@ -21,6 +21,7 @@ static bool is_sampled(uint64_t generation)
     return ceni_word_is_sampled(ceni_word(generation, CENI_SLOT_HELD | CENI_LISTED));
 }
 
+/* guarantees: pool-api.use-times */
 TEST(one_generation_in_64_is_sampled_in_every_stretch)
 {
     const uint64_t begins[] = {1, 1000, 123456789, UINT64_C(1) << 40};
@@ -35,6 +36,7 @@ TEST(one_generation_in_64_is_sampled_in_every_stretch)
 }
 
 /* Were it every 64th, a program that does 64 things in turn would have one of them timed, and the others never. */
+/* guarantees: pool-api.use-times */
 TEST(whatever_a_program_does_in_turn_is_met_as_often_as_the_rest)
 {
     const unsigned periods[] = {2, 3, 5, 8, 10, 13, 21, 32, 34, 55, 60, 64, 89, 100, 128, 144, 256};
@@ -48,6 +50,7 @@ TEST(whatever_a_program_does_in_turn_is_met_as_often_as_the_rest)
     }
 }
 
+/* guarantees: pool-api.use-times */
 TEST(one_lease_in_64_is_counted_with_its_exact_time_in_every_order)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -64,6 +67,7 @@ TEST(one_lease_in_64_is_counted_with_its_exact_time_in_every_order)
 }
 
 /* Those of an ask, and of a driver that looks at what comes back. */
+/* guarantees: pool-api.use-times */
 TEST(a_lease_that_was_asked_for_or_is_looked_at_is_counted_as_any_other)
 {
     static script s;
@@ -90,6 +94,7 @@ TEST(a_lease_that_was_asked_for_or_is_looked_at_is_counted_as_any_other)
 
 /* ---- All of them ------------------------------------------------------------------------- */
 
+/* guarantees: pool-api.use-times */
 TEST(with_exact_times_every_lease_is_counted_in_every_order)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++) {
@@ -108,6 +113,7 @@ TEST(with_exact_times_every_lease_is_counted_in_every_order)
     }
 }
 
+/* guarantees: pool-api.use-times */
 TEST(a_lease_is_counted_once_however_it_ends)
 {
     static script s;
@@ -147,6 +153,7 @@ static void take_and_end(void *argument)
     ceni_sleep_until(cen_clock() + 3 * SECOND + (lease.object == NULL));
 }
 
+/* guarantees: pool-api.use-times */
 TEST(what_a_thread_held_when_it_ended_is_counted_by_every_policy)
 {
     for (cen_holder_end_policy policy = CEN_HOLDER_END_CLOSE; policy <= CEN_HOLDER_END_REUSE; policy++) {
@@ -163,6 +170,7 @@ TEST(what_a_thread_held_when_it_ended_is_counted_by_every_policy)
 }
 
 /* Found unfit before it was lent: nobody had it, and what was there before it is another's time. */
+/* guarantees: pool-api.use-times */
 TEST(an_object_that_fails_its_test_before_it_is_lent_counts_as_no_use)
 {
     static script s;
@@ -178,6 +186,7 @@ TEST(an_object_that_fails_its_test_before_it_is_lent_counts_as_no_use)
     end_life(&s, pool);
 }
 
+/* guarantees: pool-api.use-times */
 TEST(a_change_of_exact_times_begins_the_times_of_use_anew)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "changes", .max = 1), 1);
@@ -227,6 +236,7 @@ TEST(instant_takes_do_not_fall_while_one_who_waited_opens_an_object)
     end_life(&s, pool);
 }
 
+/* guarantees: pool-api.wait-times */
 TEST(every_take_that_waited_is_counted_and_the_others_are_instant)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "waits", .max = 1), 1);
@@ -262,6 +272,7 @@ TEST(every_take_that_waited_is_counted_and_the_others_are_instant)
 
 /* ---- Openings ---------------------------------------------------------------------------------- */
 
+/* guarantees: pool-api.wait-times */
 TEST(each_opening_that_succeeded_is_counted_and_none_that_failed)
 {
     for (unsigned kind = 0; kind <= BLOCKS; kind++) {
@@ -285,6 +296,7 @@ TEST(each_opening_that_succeeded_is_counted_and_none_that_failed)
     }
 }
 
+/* guarantees: pool-api.wait-times */
 TEST(what_is_adopted_was_not_created_here)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "adopts", .max = 3), 3);

@@ -9,6 +9,7 @@ static script s;
     begin_life(&s, HAS_TEST | (blocks), .test_interval_ns = CEN_OFF, .idle_timeout_ns = CEN_OFF, \
                .max_lifetime_ns = CEN_OFF, __VA_ARGS__)
 
+/* guarantees: life-api.test-take, life-bugs.H */
 TEST(H_what_was_used_recently_is_lent_without_a_test)
 {
     s = (script){.opened = 0};
@@ -23,6 +24,7 @@ TEST(H_what_was_used_recently_is_lent_without_a_test)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.test-take, life-bugs.H */
 TEST(H_what_was_idle_for_longer_than_it_is_trusted_is_tested_by_the_take_and_then_lent)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -47,6 +49,7 @@ TEST(H_what_was_idle_for_longer_than_it_is_trusted_is_tested_by_the_take_and_the
     }
 }
 
+/* guarantees: life-api.test-take */
 TEST(with_trust_off_nothing_is_tested_before_it_is_lent)
 {
     s = (script){.opened = 0};
@@ -59,6 +62,7 @@ TEST(with_trust_off_nothing_is_tested_before_it_is_lent)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.test-take, life-bugs.failover */
 TEST(what_fails_when_it_is_to_be_lent_is_closed_and_the_take_goes_on_with_another)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -79,6 +83,7 @@ TEST(what_fails_when_it_is_to_be_lent_is_closed_and_the_take_goes_on_with_anothe
 /* ---- One that is found broken ------------------------------------------------------------------- */
 
 /* The server is killed: whoever used a connection has a failure, and nobody else. */
+/* guarantees: life-bugs.failover */
 TEST(D_when_one_comes_back_broken_the_idle_ones_are_tested_before_they_are_lent_although_they_were_just_used)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -106,6 +111,7 @@ TEST(D_when_one_comes_back_broken_the_idle_ones_are_tested_before_they_are_lent_
     }
 }
 
+/* guarantees: life-bugs.failover */
 TEST(one_that_is_broken_shakes_trust_once_in_the_time_of_trust_and_not_at_all_if_that_is_off)
 {
     static const struct {
@@ -132,6 +138,7 @@ TEST(one_that_is_broken_shakes_trust_once_in_the_time_of_trust_and_not_at_all_if
 }
 
 /* The server was restarted: every object is dead, and one take finds its way to a new one. */
+/* guarantees: life-bugs.D, life-bugs.failover */
 TEST(D_when_all_idle_objects_are_dead_a_take_closes_them_and_opens_another)
 {
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
@@ -148,6 +155,7 @@ TEST(D_when_all_idle_objects_are_dead_a_take_closes_them_and_opens_another)
     }
 }
 
+/* guarantees: life.L7 */
 TEST(L7_a_take_that_tests_on_its_own_thread_ends_one_test_after_its_deadline_at_most)
 {
     s = (script){.of[CALL_TEST].takes_ns = 5 * SECOND};
@@ -191,7 +199,7 @@ TEST(L18_a_take_whose_time_went_into_a_failing_health_check_says_which_and_how_l
         /* With time left it goes on, and what it waits for then is named as well. */
         expect_equal(cen_pool_take(pool, cen_in_s(2), &lease, &error), CEN_TIMEOUT);
         expect_because(&error, CEN_CAUSE_OPENING_SLOW);
-        expect_error(&error, CEN_TIMEOUT, "no object after 2000 ms. Opening takes long: ");
+        expect_error(&error, CEN_TIMEOUT, "no object after 2000 ms. Opening is slow: ");
         let_all_go(&s, CALL_OPEN);
         end_life(&s, pool);
     }
@@ -209,11 +217,12 @@ TEST(L18_a_take_that_waited_after_a_failed_health_check_counts_its_whole_time_an
     expect_equal(cen_pool_take(pool, cen_in_s(2), &lease, &error), CEN_TIMEOUT);
     expect_error(&error, CEN_TIMEOUT, "no object after 2000 ms. Health check: object 0 failed its test after 300 ms: ");
     expect_because(&error, CEN_CAUSE_OPENING_SLOW);
-    expect_error(&error, CEN_TIMEOUT, ". Opening takes long: 1 under way. ");
+    expect_error(&error, CEN_TIMEOUT, ". Opening is slow: 1 in progress. ");
     let_all_go(&s, CALL_OPEN);
     end_life(&s, pool);
 }
 
+/* guarantees: life.L7 */
 TEST(L7_a_deadline_counts_from_the_call_and_not_from_a_test_that_failed)
 {
     for (int absolute = 0; absolute < 2; absolute++) {
@@ -233,6 +242,7 @@ TEST(L7_a_deadline_counts_from_the_call_and_not_from_a_test_that_failed)
 }
 
 /* It waited first, and what it got at last failed. */
+/* guarantees: life.L7 */
 TEST(L7_a_take_that_waited_and_then_got_what_failed_keeps_its_deadline)
 {
     s = (script){.opened = 0};
@@ -253,6 +263,7 @@ TEST(L7_a_take_that_waited_and_then_got_what_failed_keeps_its_deadline)
     end_life(&s, pool);
 }
 
+/* guarantees: life-api.test-take */
 TEST(a_try_goes_on_with_another_when_a_test_fails_and_answers_empty_when_none_is_left)
 {
     s = (script){.opened = 0};
@@ -271,6 +282,7 @@ TEST(a_try_goes_on_with_another_when_a_test_fails_and_answers_empty_when_none_is
     end_life(&s, pool);
 }
 
+/* guarantees: life.L2 */
 TEST(L2_what_is_tested_by_a_take_is_held_and_counts_and_others_are_served_meanwhile)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};

@@ -41,6 +41,7 @@ static unsigned visit_all(cen_pool *pool)
 
 /* ---- The cost -------------------------------------------------------------------------------- */
 
+/* guarantees: pool-api.visit */
 TEST(a_visit_reads_as_many_slots_as_there_are_objects)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = CEN_POOL_MAX), 3);
@@ -50,6 +51,7 @@ TEST(a_visit_reads_as_many_slots_as_there_are_objects)
 }
 
 /* The objects that stay have the highest indexes, of two chunks. */
+/* guarantees: pool-api.visit */
 TEST(a_visit_is_as_short_when_few_of_many_objects_are_left)
 {
     enum { MANY = 10000, LEFT = 5 };
@@ -90,6 +92,7 @@ static cen_status open_and_visit(void *number, void **out, cen_error *error)
 }
 
 /* Before, the slot may have had another object, which is closed. */
+/* guarantees: pool-api.visit */
 TEST(an_object_is_visited_as_soon_as_open_has_written_it_and_the_one_before_is_not)
 {
     static const cen_driver_calls calls = {.size = sizeof calls, .open = open_and_visit, .closes_nothing = true};

@@ -40,6 +40,7 @@ static void expect_gone(int number)
     expect_equal(one.count, 0);
 }
 
+/* guarantees: pool-api.visit */
 TEST(an_object_is_visited_while_it_is_reset)
 {
     s = (script){.of[CALL_RESET] = {.hang_from = 1, .hang_to = 1}};
@@ -55,6 +56,7 @@ TEST(an_object_is_visited_while_it_is_reset)
     end_life(&s, pool);
 }
 
+/* guarantees: pool-api.visit */
 TEST(an_object_is_visited_while_it_is_tested)
 {
     s = (script){.of[CALL_TEST] = {.hang_from = 1, .hang_to = 1}};
@@ -68,6 +70,7 @@ TEST(an_object_is_visited_while_it_is_tested)
     end_life(&s, pool);
 }
 
+/* guarantees: pool-api.visit */
 TEST(an_object_is_visited_until_its_close_has_returned)
 {
     s = (script){.of[CALL_CLOSE] = {.hang_from = 1, .hang_to = 1}};
@@ -81,6 +84,7 @@ TEST(an_object_is_visited_until_its_close_has_returned)
     end_life(&s, pool);
 }
 
+/* guarantees: pool-api.visit */
 TEST(a_revoked_object_is_visited_as_such_while_the_interrupt_runs_and_until_it_is_given)
 {
     s = (script){.of[CALL_INTERRUPT] = {.hang_from = 1, .hang_to = 1}};

@@ -19,6 +19,7 @@ static cen_pool *make_taken(cen_pool_options options, cen_lease *held)
 
 /* ---- What serves a waiter --------------------------------------------------------------- */
 
+/* guarantees: pool.L3 */
 TEST(L3_an_object_that_is_given_goes_to_whoever_waits)
 {
     for (cen_order order = CEN_ORDER_WARM; order <= CEN_ORDER_FIFO; order++)
@@ -40,6 +41,7 @@ TEST(L3_an_object_that_is_given_goes_to_whoever_waits)
         }
 }
 
+/* guarantees: pool.L3, pool-bugs.capacity-wakeup */
 TEST(L3_a_discard_lets_a_waiter_open_another)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -76,6 +78,7 @@ TEST(an_adopted_object_goes_to_whoever_waits)
     }
 }
 
+/* guarantees: pool.L3 */
 TEST(a_burst_of_gives_reaches_every_waiter)
 {
     enum { COUNT = 6 };
@@ -98,6 +101,7 @@ TEST(a_burst_of_gives_reaches_every_waiter)
     }
 }
 
+/* guarantees: pool.L3 */
 TEST(one_object_passes_through_all_who_wait)
 {
     enum { COUNT = 8 };
@@ -118,6 +122,7 @@ TEST(one_object_passes_through_all_who_wait)
     free_pool(pool);
 }
 
+/* guarantees: pool.L4 */
 TEST(L4_those_who_wait_are_served_in_the_order_they_came_whatever_serves_them)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -141,6 +146,7 @@ TEST(L4_those_who_wait_are_served_in_the_order_they_came_whatever_serves_them)
     }
 }
 
+/* guarantees: pool.L5, pool-bugs.expired-waiter */
 TEST(L5_one_in_the_middle_that_gives_up_leaves_the_order_of_the_others)
 {
     for (int leaver = 0; leaver < 4; leaver++) {
@@ -190,6 +196,7 @@ TEST(with_more_processors_than_objects_all_who_wait_are_served_too)
 
 /* ---- Who holds what was handed over ------------------------------------------------------------ */
 
+/* guarantees: pool-api.holders */
 TEST(an_object_that_was_handed_over_is_listed_with_its_new_holder_before_that_one_runs)
 {
     cen_lease held[1];
@@ -241,6 +248,7 @@ static int overtake(cen_pool *pool, int times)
     return times;
 }
 
+/* guarantees: pool.L4 */
 TEST(L4_a_running_thread_may_overtake_for_a_millisecond_and_then_hands_over)
 {
     taker takers[2];
@@ -257,6 +265,7 @@ TEST(L4_a_running_thread_may_overtake_for_a_millisecond_and_then_hands_over)
     free_pool(pool);
 }
 
+/* guarantees: pool.L4 */
 TEST(L4_a_thread_that_is_slow_hands_over_at_its_first_give_after_the_bound)
 {
     taker takers[2];
@@ -272,6 +281,7 @@ TEST(L4_a_thread_that_is_slow_hands_over_at_its_first_give_after_the_bound)
     free_pool(pool);
 }
 
+/* guarantees: pool.L4 */
 TEST(L4_a_thread_that_gives_to_two_pools_in_turn_hands_over_in_both)
 {
     taker takers[2][2];
@@ -291,6 +301,7 @@ TEST(L4_a_thread_that_gives_to_two_pools_in_turn_hands_over_in_both)
     }
 }
 
+/* guarantees: pool.L4 */
 TEST(a_bound_too_large_to_be_added_to_the_clock_is_never_reached)
 {
     taker takers[2];
@@ -302,6 +313,7 @@ TEST(a_bound_too_large_to_be_added_to_the_clock_is_never_reached)
     free_pool(pool);
 }
 
+/* guarantees: pool.L4 */
 TEST(L4_with_overtaking_off_nobody_takes_what_another_waits_for)
 {
     taker takers[3];
@@ -321,6 +333,7 @@ TEST(L4_with_overtaking_off_nobody_takes_what_another_waits_for)
     free_pool(pool);
 }
 
+/* guarantees: pool.L4 */
 TEST(with_overtaking_off_a_take_queues_behind_those_who_wait_and_a_try_take_is_refused)
 {
     cen_lease held[1];

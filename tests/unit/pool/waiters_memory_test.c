@@ -44,10 +44,11 @@ static int by_address(const void *a, const void *b)
 
 static void sort_lines(ceni_waiters **out)
 {
-    for (int i = 0; i < MANY; i++) out[i] = pools[i]->line;
+    for (int i = 0; i < MANY; i++) out[i] = pools[i]->waiters;
     qsort(out, MANY, sizeof out[0], by_address);
 }
 
+/* guarantees: pool-api.outlives */
 TEST(two_hundred_pools_live_side_by_side_each_with_its_own_line)
 {
     make_all();
@@ -77,28 +78,29 @@ TEST(a_place_in_the_middle_is_lent_again_while_the_others_live)
 {
     make_all();
     for (int i = 0; i < MANY; i += 3) {
-        ceni_waiters *line = pools[i]->line;
+        ceni_waiters *waiters = pools[i]->waiters;
         free_pool(pools[i]);
         pools[i] = make_pool(.max = 1);
-        expect(pools[i]->line == line); /* the lowest that is free */
+        expect(pools[i]->waiters == waiters); /* the lowest that is free */
         expect_equal(cen_pool_adopt(pools[i], object_of(i), NULL), CEN_OK);
     }
     for (int i = 0; i < MANY; i++) use(pools[i], i);
     free_all();
 }
 
+/* guarantees: pool-api.outlives */
 TEST(the_line_of_a_freed_pool_is_not_lent_while_something_of_it_is_out)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
-    ceni_waiters *line = pool->line;
+    ceni_waiters *waiters = pool->waiters;
     cen_lease late = take_now(pool);
     free_pool(pool);
     make_all();
-    for (int i = 0; i < MANY; i++) expect(pools[i]->line != line);
+    for (int i = 0; i < MANY; i++) expect(pools[i]->waiters != waiters);
     expect_equal(cen_pool_give(&late), CEN_REVOKED);
     for (int i = 0; i < MANY; i++) use(pools[i], i);
     pool = make_pool(.max = 1);
-    expect(pool->line == line);
+    expect(pool->waiters == waiters);
     free_pool(pool);
     free_all();
 }
@@ -108,7 +110,7 @@ TEST(a_line_that_was_closed_or_had_a_surplus_is_as_new_for_the_next_pool)
 {
     for (int i = 0; i < 6; i++) {
         cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 3, .max_barging_ns = i % 2 ? CEN_NONE : 5), 3);
-        ceni_waiters *line = pool->line;
+        ceni_waiters *waiters = pool->waiters;
         cen_lease leases[3] = {take_now(pool), take_now(pool), take_now(pool)}, none;
         expect_equal(cen_pool_take(pool, cen_in_us(10), &none, NULL), CEN_TIMEOUT);
         expect_equal(cen_pool_resize(pool, 1, NULL), CEN_OK);
@@ -116,7 +118,7 @@ TEST(a_line_that_was_closed_or_had_a_surplus_is_as_new_for_the_next_pool)
         free_pool(pool);
         for (int j = 0; j < 3; j++) expect_equal(cen_pool_give(&leases[j]), CEN_REVOKED);
         pool = make_stocked(CEN_POOL_OPTIONS(.max = 1), 1);
-        expect(pool->line == line && !cen_pool_is_closed(pool));
+        expect(pool->waiters == waiters && !cen_pool_is_closed(pool));
         cen_pool_stats s = expect_sound(pool);
         expect(s.waiting == 0 && s.waited == 0 && !s.is_closed);
         use(pool, 1);

@@ -33,6 +33,7 @@ static void *take_by_name(void *argument)
     return NULL;
 }
 
+/* guarantees: pool-api.description */
 TEST(a_holder_has_the_name_of_its_thread_and_the_calls_that_led_there)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "named", .max = 1, .backtraces = true), 1);
@@ -111,6 +112,7 @@ static void watch_all(cen_pool *pool, bool exact)
     } while (atomic_load(&running) > 0);
 }
 
+/* guarantees: pool-api.description */
 TEST(many_threads_use_a_pool_that_is_watched_all_the_while)
 {
     for (int exact = 0; exact < 2; exact++) {

@@ -34,6 +34,7 @@ static void expect_risen(const metrics *before, const metrics *now)
     }
 }
 
+/* guarantees: pool-api.metrics */
 TEST(L19_the_metrics_satisfy_the_equations_through_a_life_and_counters_never_fall)
 {
     static script s;
@@ -69,6 +70,7 @@ TEST(L19_the_metrics_satisfy_the_equations_through_a_life_and_counters_never_fal
     end_life(&s, pool);
 }
 
+/* guarantees: pool-api.metrics */
 TEST(the_metrics_are_what_a_look_shows_with_one_name_each)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "read", .max = 5, .max_idle = 4, .min_idle = 0), 3);
@@ -106,6 +108,7 @@ static void read_two(void *argument, cen_component *it)
     expect(cen_component_metrics(it, NULL, 0) == count);
 }
 
+/* guarantees: pool-api.metrics */
 TEST(metrics_beyond_the_room_are_counted_and_not_written)
 {
     cen_pool *pool = make_pool(.name = "little", .max = 1);
@@ -120,6 +123,7 @@ TEST(metrics_beyond_the_room_are_counted_and_not_written)
 
 static drawing d;
 
+/* guarantees: overload.causes, pool-api.description */
 TEST(the_description_has_the_settings_the_state_and_why_a_take_would_wait)
 {
     d = (drawing){.most = 0};
@@ -130,7 +134,7 @@ TEST(the_description_has_the_settings_the_state_and_why_a_take_would_wait)
     expect_not_drawn(&d, "max_idle=");
     expect_not_drawn(&d, "idle_timeout_ns=");
     expect_drawn(&d, "exact_times=false trace_takes=false backtraces=false ");
-    expect_drawn(&d, "cause=null explanation=\"pool \"drawn\": a take finds an object, or makes one.");
+    expect_drawn(&d, "cause=null explanation=\"pool \"drawn\": a take gets an idle object or opens one.");
     expect_drawn(&d, "breaker=\"closed\" paused=false closed=false last_error=null [holders ] [waiters ] ");
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
     draw_pool(pool, &d, 10);
@@ -139,6 +143,7 @@ TEST(the_description_has_the_settings_the_state_and_why_a_take_would_wait)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.description */
 TEST(the_description_has_the_last_error_and_how_long_ago_it_was)
 {
     static script s;
@@ -160,6 +165,7 @@ static uint64_t identify(void *unused, void *object)
     return 4700 + (uint64_t)(uintptr_t)object;
 }
 
+/* guarantees: pool-api.describe */
 TEST(an_object_is_described_by_what_its_server_knows_it_as)
 {
     workshop shop = {0};
@@ -183,6 +189,7 @@ TEST(an_object_is_described_by_what_its_server_knows_it_as)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.description */
 TEST(holders_are_described_oldest_first_and_those_beyond_most_are_counted)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "held", .max = 4, .exact_times = true), 4);
@@ -208,6 +215,7 @@ TEST(holders_are_described_oldest_first_and_those_beyond_most_are_counted)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.description */
 TEST(without_exact_times_a_holders_age_begins_with_the_first_description)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "held", .max = 1), 1);
@@ -225,6 +233,7 @@ TEST(without_exact_times_a_holders_age_begins_with_the_first_description)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.description */
 TEST(with_backtraces_a_holder_is_described_with_the_calls_that_led_there)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "traced", .max = 1, .backtraces = true), 1);
@@ -251,6 +260,7 @@ static void wait_with_priority(void *argument)
     if (a->status == CEN_OK) give_back(&a->lease);
 }
 
+/* guarantees: pool-api.description */
 TEST(those_who_wait_are_described_in_the_order_of_service)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "waited", .max = 1, .aging_ns = SECOND), 1);
@@ -299,6 +309,7 @@ static void use_the_pool(drawing *drawn)
     expect_equal(cen_pool_stats_get(pool, &s), CEN_OK);
 }
 
+/* guarantees: pool-api.description */
 TEST(L9_no_lock_is_held_while_a_description_is_drawn)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.name = "busy", .max = 2), 2);
@@ -343,6 +354,7 @@ static void list_actions(void *argument, cen_component *it)
         snprintf(text + strlen(text), 16, "%s ", cen_component_action_name(it, i));
 }
 
+/* guarantees: pool-api.actions */
 TEST(a_pool_obeys_its_actions)
 {
     static script s;
@@ -375,13 +387,14 @@ TEST(a_pool_obeys_its_actions)
     end_life(&s, pool);
 }
 
+/* guarantees: pool-api.actions */
 TEST(a_pool_refuses_what_it_cannot_do_and_changes_nothing)
 {
     cen_pool *pool = make_pool(.name = "told", .max = 3);
     const int64_t bad[] = {0, -1, CEN_POOL_MAX + 1, INT64_MAX, INT64_MIN, INT64_C(4294967297)};
     for (int i = 0; i < 6; i++) {
         expect_equal(tell_pool(pool, "resize", bad[i]), CEN_INVALID);
-        expect_error(&told, CEN_INVALID, "pool \"told\" cannot have ");
+        expect_error(&told, CEN_INVALID, "pool \"told\": max must be 1 to 1000000 (got ");
     }
     expect_equal(cen_pool_max(pool), 3);
     expect_equal(tell_pool(pool, "reload", -1), CEN_INVALID);
@@ -409,6 +422,7 @@ static const char *system_of(cen_pool *pool)
     return system;
 }
 
+/* guarantees: pool-api.actions */
 TEST(the_system_is_what_the_driver_says_and_none_of_a_driver_that_does_not_know_it)
 {
     static cen_driver_calls calls;

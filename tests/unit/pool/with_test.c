@@ -100,6 +100,7 @@ static int leave_by_continue(void)
     return rounds;
 }
 
+/* guarantees: pool-api.scopes */
 TEST(with_gives_the_object_back_on_every_way_out)
 {
     prepare(1);
@@ -129,6 +130,7 @@ static int leave_two_by_return(cen_pool *other)
     return 0;
 }
 
+/* guarantees: pool-api.scopes */
 TEST(a_return_from_nested_blocks_leaves_all_of_them)
 {
     prepare(1);
@@ -140,6 +142,7 @@ TEST(a_return_from_nested_blocks_leaves_all_of_them)
     free_pool(pool);
 }
 
+/* guarantees: pool-api.scopes */
 TEST(with_runs_the_else_part_and_not_the_block_if_there_is_no_object)
 {
     prepare(1);
@@ -169,6 +172,7 @@ TEST(with_runs_the_else_part_and_not_the_block_if_there_is_no_object)
     free_pool(pool);
 }
 
+/* guarantees: pool-bugs.nesting */
 TEST(an_inner_with_borrows_the_same_object_and_only_the_outermost_gives_it_back)
 {
     prepare(1);
@@ -225,6 +229,7 @@ static void jump_out(void)
     }
 }
 
+/* guarantees: pool-api.scopes */
 TEST(longjmp_leaves_the_object_held_and_does_no_harm_to_later_scopes)
 {
     prepare(2);

@@ -56,6 +56,7 @@ static bool is_under_way(void)
     return state && state != 'S' && !ceni_load_acquire(&returned);
 }
 
+/* guarantees: park.late-cancel */
 TEST(a_request_to_cancel_whose_signal_is_late_ends_the_wait_that_it_came_for)
 {
     struct sigaction action = {.sa_sigaction = let_them_through, .sa_flags = SA_SIGINFO | SA_RESTART};

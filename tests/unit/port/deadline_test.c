@@ -96,6 +96,7 @@ TEST(no_time_and_negative_times_mean_now)
     expect(ceni_deadline_is_now(cen_at(INT64_MIN)));
 }
 
+/* guarantees: crossbeam-bugs.795 */
 TEST(a_time_too_large_to_be_written_down_is_never)
 {
     expect_equal(moment_of(cen_in_ns(INT64_MAX)), CENI_FOREVER);
@@ -107,6 +108,7 @@ TEST(a_time_too_large_to_be_written_down_is_never)
     expect_equal(moment_of(cen_at(INT64_MAX)), CENI_FOREVER);
 }
 
+/* guarantees: crossbeam-bugs.795 */
 TEST(a_relative_time_that_would_pass_the_end_of_the_clock_is_never)
 {
     expect_equal(moment_of(cen_in_ns(INT64_MAX - 1)), CENI_FOREVER);
@@ -124,6 +126,7 @@ TEST(a_zero_deadline_is_replaced_by_its_default_and_no_other)
     expect_equal(ceni_deadline_or(CEN_NEVER, cen_at(5)).ns_, INT64_MAX);
 }
 
+/* guarantees: queue.relative */
 TEST(fix_pins_a_relative_deadline_to_the_present)
 {
     int64_t before = cen_clock();
@@ -134,6 +137,7 @@ TEST(fix_pins_a_relative_deadline_to_the_present)
     expect_equal(cen_deadline_fix(fixed).ns_, fixed.ns_);
 }
 
+/* guarantees: queue.relative */
 TEST(fix_leaves_every_other_deadline_as_it_is)
 {
     cen_deadline zero = {0};

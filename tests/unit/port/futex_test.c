@@ -76,6 +76,7 @@ static unsigned count_asleep(sleeping *all, unsigned count)
     return asleep;
 }
 
+/* guarantees: park.atomic */
 TEST(a_wait_on_a_changed_word_returns_at_once)
 {
     _Atomic uint32_t word = 1;
@@ -83,6 +84,7 @@ TEST(a_wait_on_a_changed_word_returns_at_once)
     expect_equal(ceni_futex_wait(&word, 2, CENI_FOREVER), CENI_WOKEN);
 }
 
+/* guarantees: park.deadline */
 TEST(a_moment_in_the_past_times_out)
 {
     _Atomic uint32_t word = 0;
@@ -93,6 +95,7 @@ TEST(a_moment_in_the_past_times_out)
     expect_equal(ceni_futex_wait(&word, 0, INT64_MIN), CENI_TIMED_OUT);
 }
 
+/* guarantees: park.deadline */
 TEST(a_wait_times_out_at_its_moment_and_not_before)
 {
     _Atomic uint32_t word = 0;
@@ -101,6 +104,7 @@ TEST(a_wait_times_out_at_its_moment_and_not_before)
     expect(ceni_clock_now() >= moment);
 }
 
+/* guarantees: park.deadline */
 TEST(a_huge_moment_does_not_time_out)
 {
     static const int64_t moments[] = {CENI_FOREVER, CENI_FOREVER - 1, CENI_FOREVER / 2};
@@ -113,6 +117,7 @@ TEST(a_huge_moment_does_not_time_out)
     }
 }
 
+/* guarantees: park.wake */
 TEST(a_wake_reaches_exactly_the_sleepers_of_its_address)
 {
     sleeping here, there;
@@ -130,6 +135,7 @@ TEST(a_wake_reaches_exactly_the_sleepers_of_its_address)
     ceni_thread_join(&here.thread);
 }
 
+/* guarantees: park.wake */
 TEST(a_wake_wakes_no_more_than_its_count)
 {
     sleeping all[5];
@@ -145,6 +151,7 @@ TEST(a_wake_wakes_no_more_than_its_count)
     expect_equal(count_returned(all, 5), 5);
 }
 
+/* guarantees: park.wake */
 TEST(a_wake_is_not_spent_on_a_sleeper_whose_time_ran_out)
 {
     sleeping one;
@@ -156,6 +163,7 @@ TEST(a_wake_is_not_spent_on_a_sleeper_whose_time_ran_out)
     expect_equal(one.result, CENI_WOKEN);
 }
 
+/* guarantees: park.wake */
 TEST(a_wake_on_memory_that_is_gone_is_harmless)
 {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -186,6 +194,7 @@ static void play_pong(void *argument)
     }
 }
 
+/* guarantees: park.atomic */
 TEST(no_wake_is_lost_between_comparing_and_sleeping)
 {
     uint32_t rounds = 5000;
@@ -210,6 +219,7 @@ static void *wait_with_cancellation_on(void *argument)
     return NULL;
 }
 
+/* guarantees: park.no-cancellation */
 TEST(a_wait_is_no_cancellation_point)
 {
     sleeping one = {.word = &words[3], .moment = CENI_FOREVER};
@@ -246,6 +256,7 @@ static void compare_and_wake_again_and_again(void *unused)
 }
 
 /* A handler may interrupt a wait or a wake of the same word on its own thread. */
+/* guarantees: park.signal */
 TEST(a_wake_in_a_signal_handler_never_waits_for_the_thread_that_it_interrupted)
 {
     enum { SIGNALS = 5000 };

@@ -22,6 +22,7 @@ static void count_twice(void *argument)
     count_once();
 }
 
+/* guarantees: park.mutex */
 EXPLORE(two_threads_exclude_one_another_and_neither_is_forgotten, 4)
 {
     mutex = (ceni_mutex){0};
@@ -39,6 +40,7 @@ static void count_alone(void *argument)
     count_once();
 }
 
+/* guarantees: park.mutex */
 EXPLORE(three_threads_exclude_one_another_and_none_is_forgotten, 3)
 {
     mutex = (ceni_mutex){0};
@@ -66,6 +68,7 @@ static void drop(void *argument)
     if (left == 0) ceni_free(NULL, o, sizeof *o, 16);
 }
 
+/* guarantees: park.mutex */
 EXPLORE(unlock_touches_nothing_after_it_has_let_the_next_holder_in, 4)
 {
     object *o = ceni_alloc(NULL, sizeof *o, 16);
@@ -84,6 +87,7 @@ static void try_and_count(void *argument)
     ceni_mutex_unlock(&mutex, CENI_RANK_WAITLIST);
 }
 
+/* guarantees: park.mutex */
 EXPLORE(a_try_excludes_like_a_lock, 3)
 {
     mutex = (ceni_mutex){0};

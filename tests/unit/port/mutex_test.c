@@ -104,6 +104,7 @@ static void unlock_what_is_not_held(void)
     ceni_mutex_unlock(&outer, CENI_RANK_DIRECTORY);
 }
 
+/* guarantees: park.ranks */
 TEST(breaking_the_order_of_ranks_prints_them_and_aborts)
 {
     expect_abort(lock_downwards, "lock order: taking DIRECTORY while holding WAITLIST\n");
@@ -112,6 +113,7 @@ TEST(breaking_the_order_of_ranks_prints_them_and_aborts)
     expect_abort(unlock_what_is_not_held, "lock order: releasing DIRECTORY while holding nothing\n");
 }
 
+/* guarantees: park.ranks */
 TEST(calling_out_with_a_lock_held_prints_it_and_aborts)
 {
     expect_abort(call_out_locked, "lock order: calling a visitor while holding DIRECTORY WAITLIST\n");
@@ -130,6 +132,7 @@ static void free_locked(void)
     ceni_free(NULL, memory, 1, 1);
 }
 
+/* guarantees: pool.allocator-unlocked */
 TEST(a_call_of_the_allocator_with_a_lock_held_stops_the_program)
 {
     expect_abort(allocate_locked, "lock order: calling the allocator while holding WAITLIST\n");

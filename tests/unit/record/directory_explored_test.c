@@ -43,6 +43,7 @@ static void ask(void *argument, ceni_directory_entry *entry)
     (*visits)++;
 }
 
+/* guarantees: record.directory */
 EXPLORE(an_owner_that_leaves_waits_for_the_visitor, 4)
 {
     ceni_directory_init(&directory);

@@ -169,6 +169,7 @@ static void walk_slowly(void *argument)
     ceni_directory_each(&directory, visit_slowly, NULL);
 }
 
+/* guarantees: record.directory */
 TEST(leave_waits_for_a_visit_in_progress)
 {
     begin();
@@ -209,6 +210,7 @@ static void read_after_a_pause(void *argument, ceni_directory_entry *entry)
     read_entry(argument, entry);
 }
 
+/* guarantees: record.directory */
 TEST(walks_and_owners_that_come_and_go_never_meet_a_dead_entry)
 {
     ceni_directory_init(&directory);

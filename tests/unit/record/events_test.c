@@ -31,6 +31,7 @@ static void expect_no_more(ceni_stream stream, ceni_cursor *cursor)
     expect_equal(ceni_events_take(stream, cursor, &event), CEN_EMPTY);
 }
 
+/* guarantees: events.order */
 TEST(an_event_has_all_that_was_told_and_when)
 {
     ceni_directory_entry entry = {.kind = "pool", .name = "orders", .snapshot = no_metrics};
@@ -62,6 +63,7 @@ TEST(an_event_has_all_that_was_told_and_when)
     ceni_directory_leave(ceni_directory_process(), &entry);
 }
 
+/* guarantees: events.traces */
 TEST(traces_push_nothing_else_out)
 {
     ceni_event_tell(CEN_LEVEL_DETAIL, CEN_EVENT_OPENED, NULL, 0, NULL);
@@ -75,6 +77,7 @@ TEST(traces_push_nothing_else_out)
     expect_equal(ceni_events_begun(CENI_TRACE), 5000);
 }
 
+/* guarantees: events.order */
 TEST(two_thousand_and_forty_eight_are_there_and_the_others_are_counted)
 {
     for (int i = 0; i < 3000; i++) ceni_event_tell(CEN_LEVEL_DETAIL, CEN_EVENT_OPENED, NULL, i, NULL);
@@ -84,6 +87,7 @@ TEST(two_thousand_and_forty_eight_are_there_and_the_others_are_counted)
     expect_equal(at.missed, 3000 - 2048);
 }
 
+/* guarantees: events.texts */
 TEST(what_is_too_long_is_cut_between_two_characters)
 {
     char text[600] = "";
@@ -161,6 +165,7 @@ static long faults(void)
     return usage.ru_minflt;
 }
 
+/* guarantees: events.memory */
 TEST(memory_that_no_event_is_in_is_not_touched)
 {
     long before = faults();
@@ -177,6 +182,7 @@ static void expect_child_succeeds(pid_t child)
     expect_equal(status, 0);
 }
 
+/* guarantees: events.L14 */
 TEST(a_forked_child_begins_with_no_events_and_the_parent_keeps_its_own)
 {
     for (int i = 0; i < 3; i++)
@@ -204,6 +210,7 @@ TEST(a_forked_child_begins_with_no_events_and_the_parent_keeps_its_own)
     for (int i = 0; i < 3; i++) expect_text(read_one(CENI_LIFE, &own).what, "paused");
 }
 
+/* guarantees: events.L14 */
 TEST(a_child_writes_nothing_into_the_memory_that_its_parent_moved_to)
 {
     static _Alignas(4096) unsigned char memory[4 << 20];
@@ -239,6 +246,7 @@ static void write_many(void *argument)
         ceni_event_tell(CEN_LEVEL_NOTICE, CEN_EVENT_STOPPED, NULL, (int64_t)(intptr_t)argument * EACH + i, "b");
 }
 
+/* guarantees: events.writers */
 TEST(every_event_of_several_threads_is_read_or_counted_while_the_rings_move)
 {
     static _Alignas(4096) unsigned char memory[4 << 20];

@@ -33,6 +33,7 @@ static void begin_histogram(void)
     histogram.largest = -1;
 }
 
+/* guarantees: record.histogram */
 EXPLORE(two_threads_that_widen_the_limits_lose_neither, 3)
 {
     begin_histogram();
@@ -44,6 +45,7 @@ EXPLORE(two_threads_that_widen_the_limits_lose_neither, 3)
     expect_equal(ceni_load_relaxed(&histogram.sum), 180);
 }
 
+/* guarantees: record.histogram */
 EXPLORE(two_records_of_one_bucket_are_two, 4)
 {
     begin_histogram();

@@ -58,6 +58,7 @@ TEST(every_bucket_stands_for_its_edges_within_three_percent)
     }
 }
 
+/* guarantees: record.histogram */
 TEST(a_value_of_any_size_is_answered_within_three_percent)
 {
     uint64_t state = test_seed();
@@ -85,6 +86,7 @@ TEST(an_empty_histogram_answers_zero)
     for (uint32_t p = 0; p <= 1000000; p += 250000) expect_equal(cen_histogram_percentile(&snapshot, p), 0);
 }
 
+/* guarantees: record.histogram */
 TEST(count_sum_smallest_and_largest_are_exact)
 {
     uint64_t state = test_seed();
@@ -192,6 +194,7 @@ static int64_t sorted_percentile(uint32_t per_million)
     return values[rank ? rank - 1 : 0];
 }
 
+/* guarantees: record.histogram */
 TEST(percentiles_agree_with_a_sorted_array)
 {
     uint64_t state = test_seed();
@@ -280,6 +283,7 @@ static void record_many(void *argument)
     for (int i = 1; i <= ROUNDS; i++) ceni_live_histogram_record(&histogram, i * step);
 }
 
+/* guarantees: record.histogram */
 TEST(threads_lose_no_record_and_no_extreme)
 {
     ceni_live_histogram_init(&histogram);

@@ -24,6 +24,7 @@ static void begin(void)
     made = makers = 0;
 }
 
+/* guarantees: park.owned */
 EXPLORE(of_two_threads_one_makes_it_and_the_other_is_woken, 3)
 {
     begin();
@@ -33,6 +34,7 @@ EXPLORE(of_two_threads_one_makes_it_and_the_other_is_woken, 3)
     expect_equal(ceni_load_seq_cst(&makers), 1);
 }
 
+/* guarantees: park.owned */
 EXPLORE(of_three_threads_one_makes_it_and_the_others_are_woken, 2)
 {
     begin();

@@ -81,6 +81,7 @@ static void *need_owned(void *unused)
     return unused;
 }
 
+/* guarantees: park.owned */
 TEST(a_thread_of_high_priority_sleeps_until_one_of_low_priority_has_made_what_it_needs)
 {
     run_both(need_owned, make_owned);
@@ -130,6 +131,7 @@ static void *need_pool(void *unused)
     return unused;
 }
 
+/* guarantees: park.owned */
 TEST(a_thread_of_high_priority_sleeps_until_one_of_low_priority_has_renewed_their_pool)
 {
     static const cen_allocator allocator = {.alloc = alloc_in_the_middle, .free = free_plainly};

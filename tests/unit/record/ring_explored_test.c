@@ -47,6 +47,7 @@ static uint64_t read_what_is_there(ceni_cursor *cursor)
     return read;
 }
 
+/* guarantees: record.ring, events.order */
 EXPLORE(a_reader_never_believes_an_event_that_is_being_overwritten, 4)
 {
     ring = ceni_ring_new(2, NULL);
@@ -63,6 +64,7 @@ EXPLORE(a_reader_never_believes_an_event_that_is_being_overwritten, 4)
 }
 
 /* Of the three events the first and the last share a place. */
+/* guarantees: events.order */
 EXPLORE(a_writer_that_is_lapped_spoils_nothing_and_every_event_is_accounted_for, 3)
 {
     ring = ceni_ring_new(2, NULL);
@@ -96,6 +98,7 @@ static void write_one_wherever(void *argument)
     write_wherever((uint64_t)(uintptr_t)argument);
 }
 
+/* guarantees: events.file */
 EXPLORE(a_ring_that_moves_while_others_write_loses_nothing_unseen, 3)
 {
     ring = ceni_ring_new(4, NULL);

@@ -68,6 +68,7 @@ static void write_number(uint64_t n)
     expect(ceni_ring_write(ring, &event));
 }
 
+/* guarantees: record.ring */
 TEST(events_are_read_as_they_were_written_and_in_order)
 {
     begin(8);
@@ -85,6 +86,7 @@ TEST(events_are_read_as_they_were_written_and_in_order)
     ceni_ring_free(ring, NULL);
 }
 
+/* guarantees: record.ring */
 TEST(the_newest_overwrite_the_oldest_and_the_reader_learns_how_many_it_missed)
 {
     begin(4);
@@ -125,6 +127,7 @@ static void expect_lengths(const cen_event *event, size_t most)
     for (int i = 0; i < 7; i++) expect_equal(strlen(texts[i]), most < sizes[i] ? most : sizes[i] - 1);
 }
 
+/* guarantees: events.texts */
 TEST(a_longer_text_is_cut_and_a_shorter_one_shows_nothing_of_its_forerunner)
 {
     begin(2);
@@ -190,6 +193,7 @@ TEST(an_unfinished_event_is_waited_for_until_it_is_skipped)
     ceni_ring_free(ring, NULL);
 }
 
+/* guarantees: events.writers */
 TEST(a_place_whose_writer_stopped_drops_events_and_nobody_waits)
 {
     begin(4);
@@ -211,6 +215,7 @@ TEST(a_place_whose_writer_stopped_drops_events_and_nobody_waits)
     ceni_ring_free(ring, NULL);
 }
 
+/* guarantees: events.writers */
 TEST(a_writer_that_was_lapped_drops_its_own_event)
 {
     begin(4);
@@ -313,6 +318,7 @@ TEST(a_place_is_looked_at_without_trusting_the_rest)
 
 /* ---- Moving -------------------------------------------------------------- */
 
+/* guarantees: events.file */
 TEST(a_ring_that_moves_takes_along_what_is_whole_and_counts_what_is_not)
 {
     begin(4);
@@ -379,6 +385,7 @@ static void write_many(void *argument)
     }
 }
 
+/* guarantees: record.ring */
 TEST(readers_see_only_whole_events_while_writers_overwrite_them)
 {
     begin(4);

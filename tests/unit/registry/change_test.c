@@ -3,6 +3,7 @@
 #include "support/world.h"
 #include "unit/registry/registries.h"
 
+/* guarantees: registry.unique */
 TEST(a_taken_key_is_refused_with_the_name_of_its_holder_and_leaves_nothing_behind)
 {
     make_registry(.name = "names", .kind = CEN_UNIQUE);
@@ -15,7 +16,7 @@ TEST(a_taken_key_is_refused_with_the_name_of_its_holder_and_leaves_nothing_behin
         expect_equal(cen_registry_register(registry, cen_key_text("db"), NULL, other, &number, &error), CEN_EXISTS);
         expect_equal(cen_registry_register(registry, cen_key_text("db"), NULL, one, &number, &error), CEN_EXISTS);
     }
-    expect_text(error.text, "cen_registry_register: key \"db\" of \"names\" is held by \"first connection\"");
+    expect_text(error.text, "registry \"names\": key \"db\" is held by owner \"first connection\"");
     expect_equal(error.status, CEN_EXISTS);
     expect_equal(number, 77);
     expect_equal(ceni_world_bytes(), bytes);
@@ -23,8 +24,8 @@ TEST(a_taken_key_is_refused_with_the_name_of_its_holder_and_leaves_nothing_behin
     expect_equal(look().buckets, 4);
     expect_equal(look().refused, 2000);
     expect_equal(find("db"), 1);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("db"), other), CEN_ABSENT);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("db"), one), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("db"), other, NULL), CEN_ABSENT);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("db"), one, NULL), CEN_OK);
     put("db", 2, other);
     expect_equal(find("db"), 2);
     cen_owner_end(one);
@@ -42,11 +43,11 @@ TEST(unregister_removes_all_of_one_owner_under_one_key_and_no_other)
         put("topic", 100 + i, other);
         put("else", i, one);
     }
-    expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), one), CEN_OK);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), one), CEN_ABSENT);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("nothing"), one), CEN_ABSENT);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), one, NULL), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), one, NULL), CEN_ABSENT);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("nothing"), one, NULL), CEN_ABSENT);
     /* the thread has none at all */
-    expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), NULL), CEN_ABSENT);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), NULL, NULL), CEN_ABSENT);
     expect_equal(count_of("else"), 10);
     expect_equal(cen_registry_each(registry, cen_key_text("topic"), note_visit, &all), CEN_OK);
     expect_equal(all.count, 10);
@@ -64,31 +65,32 @@ TEST(one_of_many_is_removed_by_its_number_whichever_it_is)
     make_registry(.kind = CEN_DUPLICATE);
     for (int i = 0; i < 9; i++) numbers[i] = put("topic", i, NULL);
     const int order[] = {4, 0, 8, 1}; /* the middle, the one that leads the others, the last, the next that leads */
-    for (int i = 0; i < 4; i++) expect_equal(cen_registry_remove(registry, numbers[order[i]]), CEN_OK);
+    for (int i = 0; i < 4; i++) expect_equal(cen_registry_remove(registry, numbers[order[i]], NULL), CEN_OK);
     visited all = {.count = 0};
     expect_equal(cen_registry_each(registry, cen_key_text("topic"), note_visit, &all), CEN_OK);
     const intptr_t left[] = {2, 3, 5, 6, 7};
     expect_equal(all.count, 5);
     expect(memcmp(all.values, left, sizeof left) == 0);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), NULL), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), NULL, NULL), CEN_OK);
     expect_equal(look().entries, 0);
     end_registry();
 }
 
+/* guarantees: registry.stale */
 TEST(the_number_of_an_entry_that_is_gone_is_stale_and_touches_nothing)
 {
     make_registry(.kind = CEN_UNIQUE);
     cen_registry *another = new_registry(CEN_REGISTRY_OPTIONS(.runtime = runtime));
     uint64_t first = put("key", 1, NULL);
-    expect_equal(cen_registry_remove(registry, first), CEN_OK);
+    expect_equal(cen_registry_remove(registry, first, NULL), CEN_OK);
     empty_bin();
     uint64_t second = put("key", 2, NULL);
     void *before = value_of(55);
     expect(first != second);
-    expect_equal(cen_registry_remove(registry, first), CEN_STALE);
-    expect_equal(cen_registry_update(registry, first, value_of(9), &before), CEN_STALE);
-    expect_equal(cen_registry_remove(registry, 0), CEN_STALE);
-    expect_equal(cen_registry_remove(another, second), CEN_STALE);
+    expect_equal(cen_registry_remove(registry, first, NULL), CEN_STALE);
+    expect_equal(cen_registry_update(registry, first, value_of(9), &before, NULL), CEN_STALE);
+    expect_equal(cen_registry_remove(registry, 0, NULL), CEN_STALE);
+    expect_equal(cen_registry_remove(another, second, NULL), CEN_STALE);
     expect_equal((intptr_t)before, 55);
     expect_equal(find("key"), 2);
     expect_equal(cen_registry_free(another), CEN_OK);
@@ -100,26 +102,27 @@ TEST(update_gives_an_entry_another_value_and_answers_with_the_one_before)
     void *before;
     make_registry(.kind = CEN_UNIQUE);
     uint64_t number = put("key", 1, NULL);
-    expect_equal(cen_registry_update(registry, number, value_of(2), &before), CEN_OK);
+    expect_equal(cen_registry_update(registry, number, value_of(2), &before, NULL), CEN_OK);
     expect_equal((intptr_t)before, 1);
-    expect_equal(cen_registry_update(registry, number, value_of(3), NULL), CEN_OK);
+    expect_equal(cen_registry_update(registry, number, value_of(3), NULL, NULL), CEN_OK);
     expect_equal(find("key"), 3);
     expect_equal(look().updated, 2);
     end_registry();
 }
 
+/* guarantees: registry.refused */
 TEST(a_key_without_entries_goes_with_its_memory)
 {
     make_registry(.kind = CEN_UNIQUE);
     put("warm up", 1, NULL);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("warm up"), NULL), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("warm up"), NULL, NULL), CEN_OK);
     empty_bin();
     size_t bytes = ceni_world_bytes();
     for (int i = 0; i < 500; i++) {
         char key[16];
         snprintf(key, sizeof key, "key %d", i);
         put(key, i, NULL);
-        expect_equal(cen_registry_unregister(registry, cen_key_text(key), NULL), CEN_OK);
+        expect_equal(cen_registry_unregister(registry, cen_key_text(key), NULL, NULL), CEN_OK);
         empty_bin();
         expect_equal(look().keys, 0);
     }
@@ -146,6 +149,7 @@ static int released_in_all(void)
     return sum;
 }
 
+/* guarantees: registry.release */
 TEST(a_value_is_released_once_when_no_section_can_see_it_any_more)
 {
     memset(released, 0, sizeof released);
@@ -154,11 +158,11 @@ TEST(a_value_is_released_once_when_no_section_can_see_it_any_more)
     uint64_t number = put("key", 1, owner);
     put("key", 2, owner);
     put("key", 3, NULL);
-    expect_equal(cen_registry_update(registry, number, value_of(4), NULL), CEN_OK);
+    expect_equal(cen_registry_update(registry, number, value_of(4), NULL, NULL), CEN_OK);
     expect_equal(released_in_all(), 0);
     empty_bin();
     expect_equal(released[1], 1);
-    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
     empty_bin();
     expect_equal(released[4], 1);
     cen_owner_end(owner);
@@ -174,6 +178,7 @@ static void hear_nothing(void *argument, const cen_registered *change)
     (void)argument, (void)change;
 }
 
+/* guarantees: registry.release */
 TEST(a_value_that_was_replaced_is_released_once_though_somebody_listens)
 {
     cen_listening *listening;
@@ -181,7 +186,7 @@ TEST(a_value_that_was_replaced_is_released_once_though_somebody_listens)
     make_registry(.kind = CEN_UNIQUE, .release = note_release, .argument = released);
     expect_equal(cen_registry_listen(registry, NULL, hear_nothing, NULL, &listening, NULL), CEN_OK);
     uint64_t number = put("key", 1, NULL);
-    for (int i = 2; i < 6; i++) expect_equal(cen_registry_update(registry, number, value_of(i), NULL), CEN_OK);
+    for (int i = 2; i < 6; i++) expect_equal(cen_registry_update(registry, number, value_of(i), NULL, NULL), CEN_OK);
     end_registry();
     for (int i = 1; i < 6; i++) expect_equal(released[i], 1);
     expect_equal(released_in_all(), 5);
@@ -193,6 +198,7 @@ static void release_late(void *unused)
     empty_bin();
 }
 
+/* guarantees: registry.read */
 TEST(an_entry_that_is_removed_stays_while_a_section_is_open)
 {
     const cen_entry *entry;
@@ -202,7 +208,7 @@ TEST(an_entry_that_is_removed_stays_while_a_section_is_open)
     put("key", 7, owner);
     cen_read_begin();
     expect_equal(cen_registry_lookup(registry, cen_key_text("key"), &entry), CEN_OK);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("key"), owner), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("key"), owner, NULL), CEN_OK);
     cen_owner_end(owner);
     ceni_thread other = start("lets go", release_late, NULL);
     ceni_world_settle();
@@ -214,5 +220,28 @@ TEST(an_entry_that_is_removed_stays_while_a_section_is_open)
     cen_read_end();
     join(other);
     expect_equal(released[7], 1);
+    end_registry();
+}
+
+TEST(a_change_of_an_entry_that_fails_says_why)
+{
+    cen_error error;
+    make_registry(.name = "names", .kind = CEN_UNIQUE);
+    cen_owner *one = make_owner("one");
+    expect_equal(cen_registry_unregister(registry, cen_key_text("db"), one, &error), CEN_ABSENT);
+    expect_text(error.text, "registry \"names\": the owner has no entry with key \"db\"");
+    error.text[0] = 0;
+    expect_equal(cen_registry_unregister(registry, cen_key_text("db"), NULL, &error),
+                 CEN_ABSENT); /* the thread's own */
+    expect_text(error.text, "registry \"names\": the owner has no entry with key \"db\"");
+    expect_equal(cen_registry_unregister(registry, cen_key_text(NULL), one, &error), CEN_INVALID);
+    expect(strstr(error.text, "key is NULL"));
+    uint64_t number = put("db", 1, one);
+    expect_equal(cen_registry_remove(registry, number, &error), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, &error), CEN_STALE);
+    expect(strstr(error.text, "is no longer registered"));
+    expect_equal(cen_registry_update(registry, number, NULL, NULL, &error), CEN_STALE);
+    expect_equal(error.status, CEN_STALE);
+    cen_owner_end(one);
     end_registry();
 }

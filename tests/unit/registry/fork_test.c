@@ -33,7 +33,7 @@ static void use_the_parents(void)
     cen_read_end();
     expect_equal(cen_registry_count(registry, cen_key_text("key"), &count), CEN_FORKED);
     expect_equal(cen_registry_register(registry, cen_key_text("new"), NULL, NULL, NULL, NULL), CEN_FORKED);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("own"), NULL), CEN_FORKED);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("own"), NULL, NULL), CEN_FORKED);
     expect_equal(cen_registry_free(registry), CEN_FORKED);
     expect_equal(cen_owner_end(owner), CEN_FORKED);
 }
@@ -65,6 +65,7 @@ static void use_its_own(void)
     expect_equal(cen_registry_free(registry), CEN_OK);
 }
 
+/* guarantees: registry.L14 */
 TEST(L14_a_child_is_answered_with_forked_and_the_parent_notices_nothing)
 {
     registry = new_registry(CEN_REGISTRY_OPTIONS(.kind = CEN_UNIQUE));
@@ -86,11 +87,12 @@ static void *change_all_the_time(void *unused)
 {
     while (!atomic_load(&stops)) {
         uint64_t number = put("busy", 1, owner);
-        expect_equal(cen_registry_remove(registry, number), CEN_OK);
+        expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
     }
     return unused;
 }
 
+/* guarantees: registry.L14 */
 TEST(L14_a_child_can_be_forked_in_the_middle_of_a_change)
 {
     registry = new_registry(CEN_REGISTRY_OPTIONS(.kind = CEN_UNIQUE));

@@ -65,7 +65,7 @@ TEST(what_is_no_key_is_invalid_in_every_call)
         cen_error error = {.text = ""};
         expect_equal(cen_registry_register(registry, bad[i], NULL, NULL, NULL, &error), CEN_INVALID);
         expect(strstr(error.text, "key"));
-        expect_equal(cen_registry_unregister(registry, bad[i], NULL), CEN_INVALID);
+        expect_equal(cen_registry_unregister(registry, bad[i], NULL, NULL), CEN_INVALID);
         cen_read_begin();
         expect_equal(cen_registry_lookup(registry, bad[i], &entry), CEN_INVALID);
         expect_equal(cen_registry_pick(registry, bad[i], &entry), CEN_INVALID);

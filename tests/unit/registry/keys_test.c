@@ -31,7 +31,7 @@ TEST(a_table_grows_with_its_keys_and_loses_none)
     expect_equal(look().buckets, 1024);
     expect_numbers(0, 1000);
     for (uint64_t i = 0; i < 1000; i += 2)
-        expect_equal(cen_registry_unregister(registry, cen_key_number(i), NULL), CEN_OK);
+        expect_equal(cen_registry_unregister(registry, cen_key_number(i), NULL, NULL), CEN_OK);
     for (uint64_t i = 1; i < 1000; i += 2) expect_numbers(i, i + 1);
     expect_equal(look().keys, 500);
     expect_equal(look().buckets, 1024);

@@ -44,6 +44,7 @@ static void listen_to(story *self, const char *key)
     expect_equal(cen_registry_listen(registry, key ? &one : NULL, hear, self, &self->listening, NULL), CEN_OK);
 }
 
+/* guarantees: registry.listeners */
 TEST(a_listener_of_the_options_is_told_of_everything_with_its_reason)
 {
     story all = {.text = ""};
@@ -52,9 +53,9 @@ TEST(a_listener_of_the_options_is_told_of_everything_with_its_reason)
     put("a", 1, owner);
     uint64_t second = put("b", 2, owner);
     put("c", 3, NULL);
-    expect_equal(cen_registry_update(registry, second, value_of(5), NULL), CEN_OK);
+    expect_equal(cen_registry_update(registry, second, value_of(5), NULL, NULL), CEN_OK);
     expect_equal(try_put("a", NULL), CEN_EXISTS);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("a"), owner), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("a"), owner, NULL), CEN_OK);
     expect_equal(cen_owner_end(owner), CEN_OK);
     expect_equal(look().untold, 0);
     end_registry();
@@ -73,6 +74,7 @@ static void bring_others(story *self, const cen_registered *change)
     put("db", 7, NULL);
 }
 
+/* guarantees: registry.more */
 TEST(a_listener_knows_whether_it_is_told_of_more_next)
 {
     story one = {.text = "", .then = bring_others};
@@ -100,7 +102,7 @@ TEST(who_listens_to_a_key_is_told_first_of_what_is_there_and_then_of_the_key_alo
     listen_to(&none, "nobody");
     put("else", 4, NULL);
     put("db", 5, NULL);
-    expect_equal(cen_registry_remove(registry, first), CEN_OK);
+    expect_equal(cen_registry_remove(registry, first, NULL), CEN_OK);
     expect_equal(look().listeners, 3);
     expect_equal(cen_registry_unlisten(one.listening), CEN_OK);
     put("db", 6, NULL);
@@ -124,6 +126,7 @@ static void register_another(story *self, const cen_registered *change)
     }
 }
 
+/* guarantees: registry.listeners */
 TEST(what_a_listener_changes_is_told_after_it_has_returned)
 {
     story all = {.then = register_another};
@@ -190,6 +193,7 @@ static void listen_inside(story *self, const cen_registered *change)
     expect_text(late.text, ""); /* its turn comes after this one's */
 }
 
+/* guarantees: registry.listen-start */
 TEST(who_begins_to_listen_within_a_listener_is_told_each_entry_once)
 {
     story all = {.then = listen_inside};
@@ -320,7 +324,7 @@ TEST(who_ends_a_listening_waits_for_the_call_that_goes_on)
     ceni_world_settle();
     expect_equal(slow.inside, 1);
     uint64_t number = put("key", 2, NULL); /* is left to the teller, and waits for nobody */
-    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
     ceni_store_seq_cst(&goes_on, 1);
     ceni_futex_wake(&goes_on, 1);
     join(ender);

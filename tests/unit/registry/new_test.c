@@ -41,9 +41,9 @@ TEST(null_is_answered_with_invalid_and_free_takes_it)
     cen_owner_hold(NULL);
     cen_owner_drop(NULL);
     expect_equal(cen_registry_register(NULL, key, NULL, NULL, NULL, NULL), CEN_INVALID);
-    expect_equal(cen_registry_unregister(NULL, key, NULL), CEN_INVALID);
-    expect_equal(cen_registry_remove(NULL, 1), CEN_INVALID);
-    expect_equal(cen_registry_update(NULL, 1, NULL, NULL), CEN_INVALID);
+    expect_equal(cen_registry_unregister(NULL, key, NULL, NULL), CEN_INVALID);
+    expect_equal(cen_registry_remove(NULL, 1, NULL), CEN_INVALID);
+    expect_equal(cen_registry_update(NULL, 1, NULL, NULL, NULL), CEN_INVALID);
     cen_read_begin();
     expect_equal(cen_registry_lookup(NULL, key, &entry), CEN_INVALID);
     expect_equal(cen_registry_lookup(registry, key, NULL), CEN_INVALID);
@@ -155,8 +155,8 @@ TEST(memory_is_asked_for_and_given_back_with_no_lock_held)
         put("many", i, NULL);
     }
     expect_equal(cen_registry_listen(registry, NULL, hear_nothing, NULL, &listening, NULL), CEN_OK);
-    expect_equal(cen_registry_update(registry, put("x", 1, NULL), NULL, NULL), CEN_OK);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("many"), NULL), CEN_OK);
+    expect_equal(cen_registry_update(registry, put("x", 1, NULL), NULL, NULL, NULL), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("many"), NULL, NULL), CEN_OK);
     empty_bin();
     expect(out > 0);
     end_registry();

@@ -6,6 +6,7 @@
 #include "sync/holder.h"
 #include "unit/registry/registries.h"
 
+/* guarantees: registry.owner */
 TEST(when_an_owner_ends_its_entries_go_in_every_registry)
 {
     make_registry(.kind = CEN_DUPLICATE);
@@ -30,6 +31,7 @@ TEST(when_an_owner_ends_its_entries_go_in_every_registry)
     end_registry();
 }
 
+/* guarantees: registry.refused */
 TEST(an_owner_that_has_ended_refuses_what_is_registered_for_it)
 {
     make_registry(.name = "names", .kind = CEN_UNIQUE);
@@ -40,7 +42,7 @@ TEST(an_owner_that_has_ended_refuses_what_is_registered_for_it)
     expect_equal(cen_owner_end(owner), CEN_OK);
     size_t bytes = ceni_world_bytes();
     expect_equal(cen_registry_register(registry, cen_key_text("key"), NULL, owner, NULL, &error), CEN_CLOSED);
-    expect_text(error.text, "cen_registry_register: \"gone\" has ended");
+    expect_text(error.text, "registry \"names\": owner \"gone\" has ended");
     expect_equal(ceni_world_bytes(), bytes);
     expect_equal(look().keys, 0);
     expect_equal(find("key"), -1);
@@ -60,7 +62,7 @@ TEST(the_entries_of_an_owner_are_visited_in_their_order_through_all_registries)
     uint64_t third = put("b", 3, owner);
     put("a", 4, owner);
     put("a", 5, NULL);
-    expect_equal(cen_registry_remove(registry, third), CEN_OK);
+    expect_equal(cen_registry_remove(registry, third, NULL), CEN_OK);
     expect_equal(cen_owner_each(owner, note_visit, &all), CEN_OK);
     const intptr_t values[] = {1, 2, 4};
     expect_equal(all.count, 3);
@@ -150,12 +152,12 @@ TEST(a_step_of_a_task_must_name_an_owner)
     ceni_holder_enter(&task, &before);
     expect_equal(cen_registry_register(registry, cen_key_text("key"), NULL, NULL, NULL, &error), CEN_MISUSE);
     expect(strstr(error.text, "must name an owner"));
-    expect_equal(cen_registry_unregister(registry, cen_key_text("thread's"), NULL), CEN_MISUSE);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("thread's"), NULL, NULL), CEN_MISUSE);
     expect_equal(cen_owner_thread(&own, NULL), CEN_MISUSE);
     put("key", 2, owner);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("key"), owner), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("key"), owner, NULL), CEN_OK);
     ceni_holder_leave(&task, &before);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("thread's"), NULL), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("thread's"), NULL, NULL), CEN_OK);
     cen_owner_end(owner);
     end_registry();
 }
@@ -186,9 +188,9 @@ static void use_after_fork(void *argument)
     expect_equal(cen_registry_each(registry, key, note_visit, NULL), CEN_FORKED);
     expect_equal(cen_registry_each_all(registry, note_visit, NULL), CEN_FORKED);
     expect_equal(cen_registry_register(registry, key, NULL, NULL, NULL, &error), CEN_FORKED);
-    expect_equal(cen_registry_unregister(registry, key, NULL), CEN_FORKED);
-    expect_equal(cen_registry_remove(registry, 1), CEN_FORKED);
-    expect_equal(cen_registry_update(registry, 1, NULL, NULL), CEN_FORKED);
+    expect_equal(cen_registry_unregister(registry, key, NULL, NULL), CEN_FORKED);
+    expect_equal(cen_registry_remove(registry, 1, NULL), CEN_FORKED);
+    expect_equal(cen_registry_update(registry, 1, NULL, NULL, NULL), CEN_FORKED);
     expect_equal(cen_registry_stats_get(registry, &stats), CEN_FORKED);
     expect_equal(cen_registry_listen(registry, NULL, hear_nothing, NULL, &listening, &error), CEN_FORKED);
     expect_equal(cen_registry_unlisten(argument), CEN_FORKED);
@@ -201,6 +203,7 @@ static void use_after_fork(void *argument)
 }
 
 /* In the world a fork is another number, and nothing else; unit/registry/fork_test.c really forks. */
+/* guarantees: registry.L14 */
 TEST(a_child_is_answered_with_forked_and_touches_nothing)
 {
     cen_listening *listening;

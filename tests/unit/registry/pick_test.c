@@ -45,14 +45,14 @@ TEST(each_entry_has_one_index_below_the_count_and_there_is_none_beyond)
     }
     while (left > 1) {
         size_t at = test_random(&dice) % left;
-        expect_equal(cen_registry_remove(registry, numbers[at]), CEN_OK);
+        expect_equal(cen_registry_remove(registry, numbers[at], NULL), CEN_OK);
         there[values[at]] = false;
         numbers[at] = numbers[--left];
         values[at] = values[left];
         expect_indices("key", left);
         expect_equal(count_of("key"), left);
     }
-    expect_equal(cen_registry_remove(registry, numbers[0]), CEN_OK);
+    expect_equal(cen_registry_remove(registry, numbers[0], NULL), CEN_OK);
     cen_read_begin();
     expect(!nth("key", 0));
     cen_read_end();

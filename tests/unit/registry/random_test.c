@@ -139,7 +139,7 @@ static void change_unregister(void)
     int owner = (int)roll(OWNERS), before = wanted.count;
     for (int i = wanted.count - 1; i >= 0; i--)
         if (wanted.items[i].key == key && wanted.items[i].owner == owner) drop_item(&wanted, i);
-    expect_equal(cen_registry_unregister(registry, cen_key_number(key), owners[owner]),
+    expect_equal(cen_registry_unregister(registry, cen_key_number(key), owners[owner], NULL),
                  wanted.count < before ? CEN_OK : CEN_ABSENT);
 }
 
@@ -149,8 +149,8 @@ static void change_remove(void)
     int at = (int)roll((uint64_t)wanted.count);
     uint64_t number = wanted.items[at].number;
     drop_item(&wanted, at);
-    expect_equal(cen_registry_remove(registry, number), CEN_OK);
-    expect_equal(cen_registry_remove(registry, number), CEN_STALE);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_STALE);
 }
 
 static void change_update(void)
@@ -158,7 +158,7 @@ static void change_update(void)
     if (wanted.count == 0) return;
     item *one = &wanted.items[roll((uint64_t)wanted.count)];
     void *before;
-    expect_equal(cen_registry_update(registry, one->number, value_of(++last_value), &before), CEN_OK);
+    expect_equal(cen_registry_update(registry, one->number, value_of(++last_value), &before, NULL), CEN_OK);
     expect_equal((intptr_t)before, one->value);
     one->value = last_value;
 }
@@ -225,6 +225,7 @@ TEST(random_changes_of_a_unique_registry_leave_what_a_list_says)
     for (uint64_t seed = 1; seed <= RUNS; seed++) run(CEN_UNIQUE, seed);
 }
 
+/* guarantees: registry.listeners */
 TEST(random_changes_of_a_duplicate_registry_leave_what_a_list_says)
 {
     for (uint64_t seed = 1; seed <= RUNS; seed++) run(CEN_DUPLICATE, seed);

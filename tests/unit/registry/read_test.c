@@ -21,7 +21,7 @@ TEST(under_a_key_the_oldest_is_found_and_all_are_visited_in_the_order_of_registr
     uint64_t first = put("key", 0, NULL);
     for (int i = 1; i < 30; i++) put("key", i, NULL);
     expect_equal(find("key"), 0);
-    expect_equal(cen_registry_remove(registry, first), CEN_OK);
+    expect_equal(cen_registry_remove(registry, first, NULL), CEN_OK);
     expect_equal(find("key"), 1);
     expect_equal(cen_registry_each(registry, cen_key_text("key"), note_visit, &all), CEN_OK);
     expect_equal(all.count, 29);
@@ -41,7 +41,7 @@ static uint64_t doomed[8];
 static bool change_while_visiting(void *argument, const cen_entry *entry)
 {
     if ((intptr_t)cen_entry_value(entry) == 3) {
-        for (int i = 2; i <= 5; i++) expect_equal(cen_registry_remove(registry, doomed[i]), CEN_OK);
+        for (int i = 2; i <= 5; i++) expect_equal(cen_registry_remove(registry, doomed[i], NULL), CEN_OK);
         put("key", 8, NULL);
     }
     return note_visit(argument, entry);
@@ -72,6 +72,7 @@ static bool grow_while_visiting(void *argument, const cen_entry *entry)
     return note_visit(argument, entry);
 }
 
+/* guarantees: registry.growth */
 TEST(over_all_what_stays_is_visited_once_though_the_table_grows_meanwhile)
 {
     visited all = {.count = 0};

@@ -44,6 +44,7 @@ static void *return_from_it(void *unused)
     return unused;
 }
 
+/* guarantees: registry.owner */
 TEST(a_thread_that_returns_takes_its_entries_along)
 {
     prepare();
@@ -62,6 +63,7 @@ static void *exit_from_it(void *unused)
     pthread_exit(unused);
 }
 
+/* guarantees: registry.owner */
 TEST(a_thread_that_calls_pthread_exit_takes_its_entries_along)
 {
     prepare();
@@ -78,6 +80,7 @@ static void *be_cancelled(void *unused)
     return unused;
 }
 
+/* guarantees: registry.owner */
 TEST(a_thread_that_is_cancelled_takes_its_entries_along)
 {
     prepare();
@@ -96,7 +99,7 @@ static void look_in_destructor(void *value)
 {
     (void)value;
     expect_equal(count_of("topic"), 1); /* still there */
-    expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), NULL), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("topic"), NULL, NULL), CEN_OK);
     put("topic", 3, NULL);
 }
 
@@ -168,7 +171,7 @@ TEST(listeners_and_release_are_called_with_cancellation_disabled)
     state_inside = -1;
     put("key", 1, NULL);
     expect_equal(state_inside, PTHREAD_CANCEL_DISABLE);
-    expect_equal(cen_registry_unregister(registry, cen_key_text("key"), NULL), CEN_OK);
+    expect_equal(cen_registry_unregister(registry, cen_key_text("key"), NULL, NULL), CEN_OK);
     state_inside = -1;
     empty_bin();
     expect_equal(state_inside, PTHREAD_CANCEL_DISABLE);

@@ -10,7 +10,8 @@ TEST(members_show_state_load_latency_and_why_they_are_down)
     cen_error cut = {.status = CEN_LOST, .code = 3, .text = "the line was cut"};
     make_router(.name = "lines", .runtime = make_manual(), .strategy = cen_strategy_round_robin(), .measure = true,
                 .max_waiters = 7);
-    cen_member *a = add_up(0, .name = "a", .weight = 3), *b = add_up(1, .name = "b", .max = 5, .target = 2);
+    cen_member *a = add_up(0, .name = "a", .weight = 3),
+               *b = add_up(1, .name = "b", .max_in_flight = 5, .target_in_flight = 2);
     cen_member *c = add(2, .name = "c");
     cen_route first = route_now(), second_route = route_now();
     cen_route_done(&first, CEN_OUTCOME_FAILED, 170);
@@ -28,8 +29,8 @@ TEST(members_show_state_load_latency_and_why_they_are_down)
     expect(!description_has(&s, "members[0].last_error"));
     expect_text(description_words(&s, "members[1].state"), "down");
     expect_equal(description_number(&s, "members[1].since_ns"), 5);
-    expect_equal(description_number(&s, "members[1].max"), 5);
-    expect_equal(description_number(&s, "members[1].target"), 2);
+    expect_equal(description_number(&s, "members[1].max_in_flight"), 5);
+    expect_equal(description_number(&s, "members[1].target_in_flight"), 2);
     expect_text(description_words(&s, "members[1].last_error"), "the line was cut");
     expect_text(description_words(&s, "members[2].state"), "connecting");
     expect_equal(description_number(&s, "members[2].uses"), 0);
@@ -115,26 +116,27 @@ TEST(what_becomes_of_members_is_in_the_events_with_its_cause)
     events_begin();
     make_router(.name = "lines", .runtime = make_manual());
     cen_member *a = add(0, .name = "a");
-    expect_event("router", "member_added", CEN_LEVEL_DETAIL, "member a of router lines was added");
+    expect_event("router", "member_added", CEN_LEVEL_DETAIL, "router \"lines\": member \"a\" was added");
     bring_up(a);
-    expect_event("router", "member_up", CEN_LEVEL_DETAIL, "member a of router lines is up");
-    cen_member_eject(a, second);
-    expect_event("router", "member_ejected", CEN_LEVEL_WARNING, "member a of router lines was ejected");
+    expect_event("router", "member_up", CEN_LEVEL_DETAIL, "router \"lines\": member \"a\" is up");
+    cen_member_eject(a, second, NULL);
+    expect_event("router", "member_ejected", CEN_LEVEL_WARNING, "router \"lines\": member \"a\" was ejected");
     cen_runtime_advance(runtime, 2 * second);
     expect_equal(events_of("router", "member_up", NULL), 2);
     cen_member_down(a, &cut);
-    expect_event("router", "member_down", CEN_LEVEL_WARNING, "member a of router lines is down: the line was cut");
+    expect_event("router", "member_down", CEN_LEVEL_WARNING,
+                 "router \"lines\": member \"a\" is down: the line was cut");
     cen_member_down(a, &cut);
     expect_equal(events_of("router", "member_down", NULL), 1); /* it was */
     bring_up(a);
-    cen_member_drain(a);
-    expect_event("router", "member_draining", CEN_LEVEL_DETAIL, "member a of router lines drains");
+    cen_member_drain(a, NULL);
+    expect_event("router", "member_draining", CEN_LEVEL_DETAIL, "router \"lines\": member \"a\" is draining");
     poll_all();
     cen_event last = {.text = ""};
     expect_equal(events_of("router", "member_down", &last), 2);
     expect_equal(last.level, CEN_LEVEL_DETAIL);
     cen_member_remove(a);
-    expect_event("router", "member_removed", CEN_LEVEL_DETAIL, "member a of router lines was removed");
+    expect_event("router", "member_removed", CEN_LEVEL_DETAIL, "router \"lines\": member \"a\" was removed");
     expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_OK);
     expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_OK);
     expect_event("router", "closed", CEN_LEVEL_NOTICE, "");
@@ -147,16 +149,16 @@ TEST(routes_that_are_refused_or_too_late_are_in_the_events_once_a_second_at_most
     events_begin();
     make_router(.name = "lines", .runtime = make_manual(), .max_waiters = 1);
     add(0);
-    cen_route_op_init(&waits);
+    cen_route_op_init(&waits, NULL, NULL);
     expect_equal(cen_router_route_async(router, NULL, cen_in_ns(10 * ms), &waits), CEN_OK);
     for (int i = 0; i < 20; i++) {
-        cen_route_op_init(&more);
+        cen_route_op_init(&more, NULL, NULL);
         expect_equal(cen_router_route_async(router, NULL, cen_in_ns(10 * ms), &more), CEN_OK);
         expect_equal(more.future.status, CEN_FULL);
     }
-    expect_event("router", "refused", CEN_LEVEL_WARNING, "router lines has as many waiting as may be");
+    expect_event("router", "refused", CEN_LEVEL_WARNING, "router \"lines\": wait queue full");
     cen_runtime_advance(runtime, 20 * ms);
     expect_equal(waits.future.status, CEN_TIMEOUT);
-    expect_event("router", "timed_out", CEN_LEVEL_WARNING, "router lines had no member with room in time");
+    expect_event("router", "timed_out", CEN_LEVEL_WARNING, "router \"lines\": a route timed out");
     end_all();
 }

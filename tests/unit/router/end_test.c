@@ -48,7 +48,7 @@ static void end_later(void *argument)
 
 static void close_while_uses_end(bool limited)
 {
-    make_router(.max = limited ? 5 : 0);
+    make_router(.max_in_flight = limited ? 5 : 0);
     add_up(0);
     out[0] = route_now();
     out[1] = route_now();
@@ -76,7 +76,7 @@ TEST(a_close_waits_for_the_uses_of_a_member_that_drains_or_was_removed)
     cen_member_remove(one);
     cen_member *two = add_up(1);
     out[1] = route_now();
-    cen_member_drain(two);
+    cen_member_drain(two, NULL);
     ceni_thread thread = start("ender", end_later, NULL);
     int64_t begun = cen_clock();
     expect_equal(cen_router_close(router, cen_in_s(100), NULL, NULL), CEN_OK);
@@ -109,14 +109,15 @@ TEST(a_free_removes_every_member_and_tells_each_gone_once)
     add(0);
     add_up(1);
     cen_member_down(add_up(2), NULL);
-    cen_member_eject(add_up(3), second);
-    cen_member_drain(add_up(4));
+    cen_member_eject(add_up(3), second, NULL);
+    cen_member_drain(add_up(4), NULL);
     cen_member_remove(add_up(5));
     end_router();
     for (int i = 0; i < 6; i++) expect_equal(gone_of(i), 1);
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: router.read */
 TEST(routes_that_are_out_when_a_router_is_freed_can_be_done_afterwards)
 {
     make_router(.name = NULL);
@@ -156,7 +157,7 @@ TEST(a_free_tells_those_who_wait_closed)
 {
     make_router(.name = NULL);
     cen_route_op routing;
-    cen_route_op_init(&routing);
+    cen_route_op_init(&routing, NULL, NULL);
     expect_equal(cen_router_route_async(router, NULL, cen_in_s(3600), &routing), CEN_OK);
     end_router();
     expect(cen_future_is_done(&routing.future) && routing.future.status == CEN_CLOSED);
@@ -168,7 +169,7 @@ TEST(a_router_with_timers_to_come_is_freed_at_once)
 {
     make_router(.max_lifetime_ns = 3600 * second);
     add_up(0);
-    cen_member_eject(add_up(1), 3600 * second);
+    cen_member_eject(add_up(1), 3600 * second, NULL);
     ceni_world_settle();
     end_router();
     ceni_world_settle();

@@ -110,6 +110,7 @@ static void end(void)
     expect_equal(cen_registry_free(registry), CEN_OK);
 }
 
+/* guarantees: mux-pool.follow */
 TEST(an_entry_is_a_member_that_is_up_as_long_as_it_is_registered)
 {
     begin();
@@ -127,7 +128,7 @@ TEST(an_entry_is_a_member_that_is_up_as_long_as_it_is_registered)
         cen_route_done(&route, CEN_OUTCOME_OK, 0);
     }
     expect(seen[1] == 5 && seen[2] == 5);
-    expect_equal(cen_registry_remove(registry, first), CEN_OK);
+    expect_equal(cen_registry_remove(registry, first, NULL), CEN_OK);
     expect_equal(up(), 1);
     expect(left_count == 1 && left_last == &values[1]);
     for (unsigned i = 0; i < 10; i++) {
@@ -152,6 +153,7 @@ TEST(entries_that_were_there_before_are_members_and_those_of_other_keys_are_not)
     end();
 }
 
+/* guarantees: mux-pool.follow */
 TEST(the_death_of_an_owner_takes_its_members_out)
 {
     cen_owner *owner;
@@ -175,7 +177,7 @@ TEST(a_route_of_an_entry_that_went_ends_as_down_and_its_value_is_kept_until_then
     uint64_t number = enter(1, NULL);
     cen_route route;
     expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_OK);
-    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
     expect_equal(up(), 0);
     expect_equal(cen_route_check(&route), CEN_DOWN);
     cen_route other;
@@ -191,18 +193,19 @@ TEST(an_update_puts_another_member_in_its_place)
     begin();
     follow();
     uint64_t number = enter(1, NULL);
-    expect_equal(cen_registry_update(registry, number, &values[2], NULL), CEN_OK);
+    expect_equal(cen_registry_update(registry, number, &values[2], NULL, NULL), CEN_OK);
     expect_equal(up(), 1);
     cen_route route;
     expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_OK);
     expect(route.value == &values[2]);
     cen_route_done(&route, CEN_OUTCOME_OK, 0);
-    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
     expect_equal(up(), 0);
     end();
     expect_equal(gone_count, 2);
 }
 
+/* guarantees: mux-pool.follow */
 TEST(a_registry_that_is_freed_first_leaves_an_empty_router)
 {
     begin();
@@ -217,6 +220,7 @@ TEST(a_registry_that_is_freed_first_leaves_an_empty_router)
     expect_equal(gone_count, 2);
 }
 
+/* guarantees: mux-pool.follow */
 TEST(a_router_that_is_closed_first_takes_nothing_in)
 {
     begin();
@@ -225,12 +229,13 @@ TEST(a_router_that_is_closed_first_takes_nothing_in)
     expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_OK);
     enter(2, NULL);
     expect(refused_count == 1 && refused_status == CEN_CLOSED);
-    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
     expect_equal(cen_following_count(following), 0);
     end();
     expect_equal(gone_count, 1);
 }
 
+/* guarantees: mux-pool.follow */
 TEST(a_router_that_is_freed_first_ends_its_following)
 {
     begin();
@@ -239,7 +244,7 @@ TEST(a_router_that_is_freed_first_ends_its_following)
     enter(2, NULL);
     expect_equal(cen_router_free(router), CEN_OK);
     expect_equal(gone_count, 2);
-    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
     enter(3, NULL);
     cen_registry_stats stats = CEN_SIZED(cen_registry_stats);
     expect_equal(cen_registry_stats_get(registry, &stats), CEN_OK);
@@ -276,7 +281,7 @@ TEST(one_who_waits_for_a_member_is_served_when_an_entry_comes)
     begin();
     follow();
     cen_route_op routing;
-    cen_route_op_init(&routing);
+    cen_route_op_init(&routing, NULL, NULL);
     expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &routing), CEN_OK);
     expect(!cen_future_is_done(&routing.future));
     enter(3, NULL);
@@ -300,11 +305,12 @@ TEST(a_following_is_not_ended_from_within_its_own_calls)
     cen_follow_options options = CEN_FOLLOW_OPTIONS(.left = unfollow_inside);
     expect_equal(cen_router_follow(router, registry, cen_key_text("up"), &options, &following, &error), CEN_OK);
     uint64_t number = enter(1, NULL);
-    expect_equal(cen_registry_remove(registry, number), CEN_OK);
+    expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
     expect_equal(unfollowed_inside, CEN_MISUSE);
     end();
 }
 
+/* guarantees: mux-pool.follow */
 TEST(without_memory_an_entry_is_refused_and_the_next_one_is_not)
 {
     begin();
@@ -317,7 +323,7 @@ TEST(without_memory_an_entry_is_refused_and_the_next_one_is_not)
         ceni_fault_disarm();
         expect(status == CEN_OK || status == CEN_NO_MEMORY);
         if (status == CEN_OK) expect_equal(cen_following_count(following) + (refused_count - refusals), 1);
-        if (status == CEN_OK) expect_equal(cen_registry_remove(registry, number), CEN_OK);
+        if (status == CEN_OK) expect_equal(cen_registry_remove(registry, number, NULL), CEN_OK);
         refusals = refused_count;
     }
     expect(refused_count > 0 && refused_status == CEN_NO_MEMORY);
@@ -337,6 +343,7 @@ static uint64_t changes(void)
     return stats.changes;
 }
 
+/* guarantees: mux-pool.batches */
 TEST(many_that_are_there_come_up_in_a_few_changes_and_leave_in_one)
 {
     begin();
@@ -373,8 +380,8 @@ static void update_and_remove(void *argument, const cen_registered *change)
 {
     bring_more(argument, change);
     if (change->change != CEN_REGISTERED || change->value != &values[0]) return;
-    expect_equal(cen_registry_update(registry, numbers[7], &values[0], NULL), CEN_OK);
-    expect_equal(cen_registry_remove(registry, numbers[6]), CEN_OK);
+    expect_equal(cen_registry_update(registry, numbers[7], &values[0], NULL, NULL), CEN_OK);
+    expect_equal(cen_registry_remove(registry, numbers[6], NULL), CEN_OK);
 }
 
 static void enter_first_with(cen_registry_listener listener)
@@ -387,6 +394,7 @@ static void enter_first_with(cen_registry_listener listener)
     enter(0, NULL);
 }
 
+/* guarantees: mux-pool.batches */
 TEST(entries_that_come_in_a_row_come_up_together)
 {
     enter_first_with(bring_more);
@@ -397,6 +405,7 @@ TEST(entries_that_come_in_a_row_come_up_together)
     expect(gone_count == 8 && left_count == 8);
 }
 
+/* guarantees: mux-pool.batches */
 TEST(one_that_is_updated_or_goes_in_the_same_row_has_come_up_before)
 {
     enter_first_with(update_and_remove);
@@ -423,6 +432,7 @@ static void unfollow_at_second(void *argument, const cen_registered *change)
     following = NULL;
 }
 
+/* guarantees: mux-pool.follow */
 TEST(a_following_that_ends_in_a_row_of_entries_leaves_none_behind)
 {
     cen_listening *first, *second;
@@ -454,6 +464,7 @@ TEST(a_closed_router_refuses_each_of_a_row)
     expect_equal(gone_count, 0);
 }
 
+/* guarantees: mux-pool.follow */
 TEST(without_memory_in_a_row_of_entries_some_are_refused_and_all_others_come_up)
 {
     bool failed = true;
@@ -490,7 +501,7 @@ TEST(members_that_leave_together_without_memory_are_not_picked_any_more)
     follow();
     cen_member_options o = CEN_MEMBER_OPTIONS(.value = &values[7]);
     expect_equal(cen_router_add(router, &o, &own, &error), CEN_OK);
-    expect_equal(cen_member_up(own), CEN_OK);
+    expect_equal(cen_member_up(own, NULL), CEN_OK);
     has_memory = false; /* neither for a set now nor for a tidier one later */
     expect_equal(cen_router_unfollow(following), CEN_OK);
     following = NULL;

@@ -39,20 +39,20 @@ static void use_the_parents(void)
     cen_member *member = NULL;
     cen_member_options options = CEN_MEMBER_OPTIONS(.name = NULL);
     cen_error error = {.text = ""};
-    cen_route_op_init(&asked);
+    cen_route_op_init(&asked, NULL, NULL);
     expect_equal(cen_router_route(router, NULL, CEN_NEVER, &route, &error), CEN_FORKED);
-    expect(strstr(error.text, "forked"));
+    expect(strstr(error.text, "it belongs to the parent process"));
     cen_read_begin();
     expect_equal(cen_router_peek(router, NULL, &member), CEN_FORKED);
     cen_read_end();
     expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &asked), CEN_OK);
     expect(cen_future_is_done(&asked.future) && asked.future.status == CEN_FORKED);
     expect_equal(cen_router_add(router, &options, &member, &error), CEN_FORKED);
-    expect_equal(cen_member_up(one), CEN_FORKED);
+    expect_equal(cen_member_up(one, NULL), CEN_FORKED);
     expect_equal(cen_member_down(one, NULL), CEN_FORKED);
-    expect_equal(cen_member_drain(one), CEN_FORKED);
-    expect_equal(cen_member_eject(one, 1), CEN_FORKED);
-    expect_equal(cen_member_restore(one), CEN_FORKED);
+    expect_equal(cen_member_drain(one, NULL), CEN_FORKED);
+    expect_equal(cen_member_eject(one, 1, NULL), CEN_FORKED);
+    expect_equal(cen_member_restore(one, NULL), CEN_FORKED);
     expect_equal(cen_member_remove(one), CEN_FORKED);
     expect_equal(cen_route_check(&out), CEN_FORKED);
     expect_equal(cen_route_done(&out, CEN_OUTCOME_OK, 0), CEN_FORKED);
@@ -66,10 +66,10 @@ static void use_the_parents(void)
 
 static void prepare(void)
 {
-    make_router(.max = 1);
+    make_router(.max_in_flight = 1);
     one = add_up(0);
     out = route_now();
-    cen_route_op_init(&waiting);
+    cen_route_op_init(&waiting, NULL, NULL);
     expect_equal(cen_router_route_async(router, NULL, cen_in_s(3600), &waiting), CEN_OK);
 }
 

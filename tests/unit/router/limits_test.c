@@ -5,9 +5,10 @@
 #include "support/world.h"
 #include "unit/router/routers.h"
 
+/* guarantees: router.limits */
 TEST(no_member_has_more_uses_in_flight_than_its_max)
 {
-    make_router(.max = 3);
+    make_router(.max_in_flight = 3);
     cen_route routes[6], none;
     add_up(0);
     add_up(1);
@@ -29,7 +30,7 @@ TEST(no_member_has_more_uses_in_flight_than_its_max)
 
 TEST(members_below_their_target_are_preferred)
 {
-    make_router(.strategy = cen_strategy_round_robin(), .target = 1);
+    make_router(.strategy = cen_strategy_round_robin(), .target_in_flight = 1);
     add_up(0);
     add_up(1);
     add_up(2);
@@ -70,7 +71,7 @@ TEST(a_member_that_has_had_its_max_uses_drains_and_comes_up_with_a_fresh_count)
         expect_equal(done(&routes[2]), CEN_OK);
         poll_all();
         expect_equal(cen_member_state_of(one), CEN_MEMBER_DOWN);
-        expect_equal(cen_member_up(one), CEN_OK);
+        expect_equal(cen_member_up(one, NULL), CEN_OK);
     }
     expect_equal(look().uses, 9);
     end_all();
@@ -82,7 +83,7 @@ TEST(a_member_that_goes_down_early_begins_to_count_its_uses_anew)
     cen_member *one = add_up(0);
     cen_route route = route_now(), other;
     cen_member_down(one, NULL);
-    cen_member_up(one);
+    cen_member_up(one, NULL);
     other = route_now();
     expect_equal(cen_member_state_of(one), CEN_MEMBER_UP);
     expect_equal(done(&other), CEN_OK);
@@ -99,8 +100,8 @@ TEST(an_ejected_member_keeps_its_count_of_uses)
     cen_member *one = add_up(0);
     cen_route route = route_now();
     done(&route);
-    cen_member_eject(one, 0);
-    cen_member_restore(one);
+    cen_member_eject(one, 0, NULL);
+    cen_member_restore(one, NULL);
     route = route_now();
     expect_equal(cen_member_state_of(one), CEN_MEMBER_DRAINING);
     done(&route);
@@ -113,11 +114,11 @@ TEST(a_member_with_one_use_serves_one_who_waits_and_then_drains)
     cen_route_op waiting[3];
     cen_member *one = add(0);
     for (int i = 0; i < 3; i++) {
-        cen_route_op_init(&waiting[i]);
+        cen_route_op_init(&waiting[i], NULL, NULL);
         expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &waiting[i]), CEN_OK);
     }
     for (int i = 0; i < 3; i++) {
-        expect_equal(cen_member_up(one), CEN_OK);
+        expect_equal(cen_member_up(one, NULL), CEN_OK);
         for (int k = 0; k < 3; k++) expect_equal(cen_future_is_done(&waiting[k].future), k <= i);
         expect_equal(cen_member_state_of(one), CEN_MEMBER_DRAINING);
         expect_equal(done(&waiting[i].route), CEN_OK);
@@ -129,7 +130,7 @@ TEST(a_member_with_one_use_serves_one_who_waits_and_then_drains)
 
 TEST(limits_of_max_and_max_uses_hold_together)
 {
-    make_router(.max = 2, .max_uses = 3);
+    make_router(.max_in_flight = 2, .max_uses = 3);
     cen_member *one = add_up(0);
     cen_route first = route_now(), other = route_now(), none;
     expect_equal(try_route(&none), CEN_FULL);
@@ -172,6 +173,7 @@ static void put_in_flight(cen_member *member, uint32_t offset, int64_t more)
     ceni_add_seq_cst(&cen_stripe_of_(member, offset)->word, (uint64_t)more);
 }
 
+/* guarantees: router.counts */
 TEST(more_uses_than_can_be_counted_are_refused_and_nothing_else_happens)
 {
     const cen_strategy strategies[] = {cen_strategy_two_choices(), cen_strategy_random(),

@@ -33,14 +33,14 @@ TEST(each_change_is_told_from_which_state_to_which_with_its_cause)
     make_router(.changed = listen, .argument = story);
     cen_member *a = add(0, .name = "a");
     expect_text(story, "");
-    cen_member_up(a);
-    cen_member_up(a);
+    cen_member_up(a, NULL);
+    cen_member_up(a, NULL);
     cen_member_down(a, &reset);
-    cen_member_up(a);
+    cen_member_up(a, NULL);
     cen_member_down(a, NULL);
-    cen_member_up(a);
-    cen_member_eject(a, 0);
-    cen_member_restore(a);
+    cen_member_up(a, NULL);
+    cen_member_eject(a, 0, NULL);
+    cen_member_restore(a, NULL);
     expect_text(story, "a:connecting-up a:up-down=reset a:down-up a:up-down a:down-up a:up-ejected a:ejected-up ");
     end_router();
 }
@@ -48,7 +48,7 @@ TEST(each_change_is_told_from_which_state_to_which_with_its_cause)
 TEST(that_a_member_is_full_is_seen_by_who_looks_and_told_to_nobody)
 {
     prepare();
-    make_router(.changed = listen, .argument = story, .max = 1);
+    make_router(.changed = listen, .argument = story, .max_in_flight = 1);
     cen_member *a = add_up(0, .name = "a");
     cen_route route = route_now();
     expect_equal(cen_member_state_of(a), CEN_MEMBER_FULL);
@@ -66,7 +66,7 @@ TEST(a_drain_is_told_at_its_begin_and_at_its_end)
     make_router(.changed = listen, .argument = story);
     cen_member *a = add_up(0, .name = "a");
     cen_route route = route_now();
-    cen_member_drain(a);
+    cen_member_drain(a, NULL);
     ceni_world_settle();
     expect_text(story, "a:connecting-up a:up-draining ");
     done(&route);
@@ -80,8 +80,8 @@ TEST(the_cause_of_a_former_end_is_not_told_for_a_later_one)
     make_router(.changed = listen, .argument = story);
     cen_member *a = add_up(0, .name = "a");
     cen_member_down(a, &reset);
-    cen_member_up(a);
-    cen_member_drain(a);
+    cen_member_up(a, NULL);
+    cen_member_drain(a, NULL);
     ceni_world_settle();
     expect_text(story, "a:connecting-up a:up-down=reset a:down-up a:up-draining a:draining-down ");
     end_router();
@@ -95,7 +95,7 @@ static void take_down_other(cen_member *member, cen_member_state to)
     if (++depth > deepest) deepest = depth;
     if (member != other && to == CEN_MEMBER_UP) {
         expect_equal(cen_member_down(other, &reset), CEN_OK);
-        expect_equal(cen_member_up(other), CEN_OK);
+        expect_equal(cen_member_up(other, NULL), CEN_OK);
         expect_equal(cen_member_down(member, NULL), CEN_OK);
     }
     depth--;
@@ -110,7 +110,7 @@ TEST(a_listener_may_change_members_and_is_not_entered_again)
     other = add_up(1, .name = "b");
     story[0] = '\0';
     inside = take_down_other;
-    cen_member_up(a);
+    cen_member_up(a, NULL);
     /* b came back before it could be told. */
     expect_text(story, "a:connecting-up a:up-down ");
     expect_equal(deepest, 1);
@@ -155,7 +155,7 @@ TEST(a_listener_may_remove_a_member_that_has_drained)
     make_router(.changed = listen, .argument = story);
     cen_member *a = add_up(0, .name = "a");
     cen_route route = route_now();
-    cen_member_drain(a);
+    cen_member_drain(a, NULL);
     ceni_world_settle();
     done(&route);
     ceni_world_settle();
@@ -208,7 +208,7 @@ TEST(a_listener_that_hears_of_the_end_of_a_drain_on_a_helper_may_free_the_router
     inside = free_all;
     make_router(.changed = listen, .argument = story);
     cen_member *a = add_up(0, .name = "a");
-    cen_member_drain(a);
+    cen_member_drain(a, NULL);
     ceni_world_settle();
     expect(!router);
     expect_equal(gone_of(0), 1);
@@ -232,7 +232,7 @@ static void come_up_and_go(cen_member *member, cen_member_state to)
 {
     static int times;
     if (to != CEN_MEMBER_DOWN || times++ > 0) return;
-    expect_equal(cen_member_up(member), CEN_OK);
+    expect_equal(cen_member_up(member, NULL), CEN_OK);
     expect_equal(cen_member_down(member, NULL), CEN_OK);
 }
 

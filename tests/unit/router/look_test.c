@@ -16,23 +16,23 @@ static void change(cen_member **member, int i, uint64_t what, uint64_t *dice)
     if (!*member) *member = add(i);
     switch (what) {
     case 0: cen_member_down(*member, NULL); break;
-    case 1: cen_member_drain(*member); break;
-    case 2: cen_member_eject(*member, (int64_t)(test_random(dice) % 3) * second); break;
-    case 3: cen_member_restore(*member); break;
+    case 1: cen_member_drain(*member, NULL); break;
+    case 2: cen_member_eject(*member, (int64_t)(test_random(dice) % 3) * second, NULL); break;
+    case 3: cen_member_restore(*member, NULL); break;
     case 4: cen_runtime_advance(runtime, (int64_t)(test_random(dice) % 2) * second); break;
     case 5:
         if (test_random(dice) % 8) break;
         cen_member_remove(*member);
         *member = NULL;
         break;
-    default: cen_member_up(*member); break;
+    default: cen_member_up(*member, NULL); break;
     }
 }
 
 TEST(the_states_add_up_to_the_members_whatever_happens)
 {
     uint64_t dice = test_seed();
-    make_router(.runtime = make_manual(), .max = 2, .max_uses = 40, .max_lifetime_ns = 50 * second);
+    make_router(.runtime = make_manual(), .max_in_flight = 2, .max_uses = 40, .max_lifetime_ns = 50 * second);
     cen_member *members[6] = {0};
     cen_route routes[24] = {{0}};
     for (int step = 0; step < 4000; step++) {
@@ -71,8 +71,8 @@ static void note_row(void *argument, const cen_member_stats *member)
 TEST(each_shows_the_members_in_the_order_in_which_they_were_added)
 {
     make_router(.runtime = make_manual());
-    cen_member *a = add(0, .name = "a", .weight = 3), *b = add_up(1, .name = "b", .max = 5, .target = 2),
-               *c = add(2, .name = "c");
+    cen_member *a = add(0, .name = "a", .weight = 3),
+               *b = add_up(1, .name = "b", .max_in_flight = 5, .target_in_flight = 2), *c = add(2, .name = "c");
     cen_runtime_advance(runtime, second);
     cen_route route = route_now(), other = route_now();
     cen_route_done(&other, CEN_OUTCOME_FAILED, 17);
@@ -87,7 +87,8 @@ TEST(each_shows_the_members_in_the_order_in_which_they_were_added)
     expect_text(names[1], "b");
     expect(rows[0].state == CEN_MEMBER_UP && rows[0].weight == 3 && rows[0].uses == 0 && rows[0].since_ns == 5);
     expect(rows[1].state == CEN_MEMBER_UP && rows[1].in_flight == 1 && rows[1].uses == 2 && rows[1].failed == 1);
-    expect(rows[1].max == 5 && rows[1].target == 2 && rows[1].since_ns == second + 5 && rows[1].latency_ns == 17);
+    expect(rows[1].max_in_flight == 5 && rows[1].target_in_flight == 2 && rows[1].since_ns == second + 5 &&
+           rows[1].latency_ns == 17);
     expect(rows[1].value == &values[1]);
     done(&route);
     (void)b;

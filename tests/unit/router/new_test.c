@@ -16,7 +16,7 @@ static void expect_refused(cen_router_options options, const char *words)
 
 #define refused(words, ...) expect_refused(CEN_ROUTER_OPTIONS(__VA_ARGS__), words)
 
-static cen_member *pick_first(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
+static cen_member *pick_first(void *state, const cen_member_set *set, const cen_route_hint *pick, bool used)
 {
     (void)state, (void)pick, (void)used;
     return cen_member_set_at(set, 0);
@@ -29,15 +29,15 @@ static void arrange_nothing(void *state, const cen_member_set *set, void *table)
 
 TEST(options_that_make_no_sense_are_refused_with_a_sentence_that_names_the_field)
 {
-    refused("options.target is -2", .target = -2);
-    refused("options.max is -2", .max = -2);
-    refused("options.max_uses is -3", .max_uses = -3);
-    refused("options.max_lifetime_ns is -9", .max_lifetime_ns = -9);
-    refused("options.max_waiters is -3", .max_waiters = -3);
-    refused("options.max_waiters is 4294967296, which is too many", .max_waiters = INT64_C(1) << 32);
+    refused("options.target_in_flight must not be below CEN_OFF (got -2)", .target_in_flight = -2);
+    refused("options.max_in_flight must not be below CEN_OFF (got -2)", .max_in_flight = -2);
+    refused("options.max_uses must not be below CEN_OFF (got -3)", .max_uses = -3);
+    refused("options.max_lifetime_ns must not be below CEN_OFF (got -9)", .max_lifetime_ns = -9);
+    refused("options.max_waiters must not be below CEN_NONE (got -3)", .max_waiters = -3);
+    refused("options.max_waiters must be at most 2147483647 (got 4294967296)", .max_waiters = INT64_C(1) << 32);
     cen_router_options sized = CEN_ROUTER_OPTIONS(.name = NULL);
     sized.size = 7;
-    expect_refused(sized, "options.size is 7");
+    expect_refused(sized, "options.size must be 8 to 8192 (got 7, ");
     expect_equal(ceni_world_bytes(), 0);
 }
 
@@ -45,16 +45,16 @@ TEST(a_strategy_that_lacks_something_is_refused_with_a_sentence)
 {
     cen_strategy_type type = {.size = sizeof type, .name = "mine", .pick = pick_first};
     type.pick = NULL;
-    refused("no pick", .strategy = {.type = &type});
+    refused("options.strategy.type needs name and pick", .strategy = {.type = &type});
     type.pick = pick_first;
     type.size = 3;
     refused("size", .strategy = {.type = &type});
     type.size = sizeof type;
     type.name = NULL;
-    refused("no name", .strategy = {.type = &type});
+    refused("options.strategy.type needs name and pick", .strategy = {.type = &type});
     type.name = "mine";
     type.arrange = arrange_nothing;
-    refused("strategy mine arranges a table and does not say how large", .strategy = {.type = &type});
+    refused("strategy \"mine\": arrange needs table_size", .strategy = {.type = &type});
 }
 
 TEST(a_router_needs_options_and_a_place)
@@ -62,7 +62,7 @@ TEST(a_router_needs_options_and_a_place)
     cen_router_options options = CEN_ROUTER_OPTIONS(.name = NULL);
     cen_error error = {.text = ""};
     expect_equal(cen_router_new(NULL, &router, &error), CEN_INVALID);
-    expect(strstr(error.text, "needs options"));
+    expect(strstr(error.text, "options and out must not be NULL"));
     expect_equal(cen_router_new(&options, NULL, NULL), CEN_INVALID);
     expect_equal(cen_router_free(NULL), CEN_OK);
 }
@@ -86,7 +86,7 @@ TEST(what_the_init_of_a_strategy_says_is_the_answer)
     error = (cen_error){.text = ""};
     expect_equal(cen_router_new(&options, &router, &error), CEN_LOST);
     expect_equal(error.status, CEN_LOST);
-    expect(strstr(error.text, "strategy mine"));
+    expect(strstr(error.text, "strategy \"mine\" failed to initialise"));
     expect_equal(ceni_world_bytes(), 0);
 }
 
@@ -104,19 +104,20 @@ static void expect_member_refused(cen_member_options options, const char *words)
 TEST(options_of_a_member_that_make_no_sense_are_refused_with_a_sentence)
 {
     make_router(.name = "search");
-    member_refused("weight 65536", .weight = 65536);
+    member_refused("options.weight of a member must be at most 65535 (got 65536)", .weight = 65536);
     member_refused("search", .weight = 65536);
-    member_refused("options.target of a member of router search is -2", .target = -2);
-    member_refused("options.max of a member", .max = -2);
+    member_refused("router \"search\": options.target_in_flight of a member must not be below CEN_OFF (got -2)",
+                   .target_in_flight = -2);
+    member_refused("options.max_in_flight of a member", .max_in_flight = -2);
     member_refused("options.max_uses of a member", .max_uses = -2);
     member_refused("options.max_lifetime_ns of a member", .max_lifetime_ns = -2);
     cen_member_options sized = CEN_MEMBER_OPTIONS(.name = NULL);
     sized.size = 1;
-    expect_member_refused(sized, "options.size is 1");
+    expect_member_refused(sized, "options.size must be 8 to 8192 (got 1, ");
     cen_error error = {.text = ""};
     cen_member *member = NULL;
     expect_equal(cen_router_add(router, NULL, &member, &error), CEN_INVALID);
-    expect(strstr(error.text, "needs a router, options and a place"));
+    expect(strstr(error.text, "router, options and out must not be NULL"));
     expect_equal(look().members, 0);
     end_router();
     expect_equal(ceni_world_bytes(), 0);
@@ -133,16 +134,16 @@ static void note_row(void *argument, const cen_member_stats *member)
 
 TEST(a_member_has_the_limits_of_its_router_unless_it_says_otherwise)
 {
-    make_router(.target = 3, .max = 7);
+    make_router(.target_in_flight = 3, .max_in_flight = 7);
     add(0);
-    add(1, .target = 1, .max = 2, .weight = 65535);
-    add(2, .target = CEN_OFF, .max = CEN_OFF);
+    add(1, .target_in_flight = 1, .max_in_flight = 2, .weight = 65535);
+    add(2, .target_in_flight = CEN_OFF, .max_in_flight = CEN_OFF);
     count = 0;
     expect_equal(cen_router_each(router, note_row, NULL), CEN_OK);
     expect_equal(count, 3);
-    expect(rows[0].target == 3 && rows[0].max == 7 && rows[0].weight == 1);
-    expect(rows[1].target == 1 && rows[1].max == 2 && rows[1].weight == 65535);
-    expect(rows[2].target == 0 && rows[2].max == 0);
+    expect(rows[0].target_in_flight == 3 && rows[0].max_in_flight == 7 && rows[0].weight == 1);
+    expect(rows[1].target_in_flight == 1 && rows[1].max_in_flight == 2 && rows[1].weight == 65535);
+    expect(rows[2].target_in_flight == 0 && rows[2].max_in_flight == 0);
     end_router();
 }
 
@@ -194,19 +195,19 @@ TEST(calls_without_a_router_or_a_member_or_a_place_are_invalid)
     cen_router_stats stats = CEN_SIZED(cen_router_stats);
     cen_member *member;
     cen_error error = {.text = ""};
-    cen_route_op_init(NULL);
-    cen_route_op_init(&routing);
+    cen_route_op_init(NULL, NULL, NULL);
+    cen_route_op_init(&routing, NULL, NULL);
     make_router(.name = NULL);
-    expect_equal(cen_member_up(NULL), CEN_INVALID);
+    expect_equal(cen_member_up(NULL, NULL), CEN_INVALID);
     expect_equal(cen_member_down(NULL, NULL), CEN_INVALID);
-    expect_equal(cen_member_drain(NULL), CEN_INVALID);
-    expect_equal(cen_member_eject(NULL, 1), CEN_INVALID);
-    expect_equal(cen_member_restore(NULL), CEN_INVALID);
+    expect_equal(cen_member_drain(NULL, NULL), CEN_INVALID);
+    expect_equal(cen_member_eject(NULL, 1, NULL), CEN_INVALID);
+    expect_equal(cen_member_restore(NULL, NULL), CEN_INVALID);
     expect_equal(cen_member_remove(NULL), CEN_INVALID);
     expect_equal(cen_router_peek(NULL, NULL, &member), CEN_INVALID);
     expect_equal(cen_router_peek(router, NULL, NULL), CEN_INVALID);
     expect_equal(cen_router_route(NULL, NULL, CEN_NOW, &route, &error), CEN_INVALID);
-    expect(strstr(error.text, "needs a router"));
+    expect(strstr(error.text, "router and out must not be NULL"));
     expect_equal(cen_router_route(router, NULL, CEN_NOW, NULL, NULL), CEN_INVALID);
     expect_equal(cen_router_route_async(NULL, NULL, CEN_NOW, &routing), CEN_INVALID);
     expect_equal(cen_router_route_async(router, NULL, CEN_NOW, NULL), CEN_INVALID);

@@ -33,7 +33,7 @@ TEST(a_peek_counts_nothing)
 
 TEST(a_full_member_is_still_found_by_a_peek)
 {
-    make_router(.max = 1);
+    make_router(.max_in_flight = 1);
     cen_member *one = add_up(0), *picked = NULL;
     cen_route route = route_now();
     expect_equal(cen_member_state_of(one), CEN_MEMBER_FULL);
@@ -61,14 +61,14 @@ TEST(a_closed_router_answers_closed_to_all)
     expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_CLOSED);
     expect(error.status == CEN_CLOSED && error.cause == CEN_CAUSE_CLOSED);
     expect_equal(cen_router_route(router, NULL, CEN_NEVER, &route, NULL), CEN_CLOSED);
-    cen_route_op_init(&routing);
+    cen_route_op_init(&routing, NULL, NULL);
     expect_equal(cen_router_route_async(router, NULL, CEN_NEVER, &routing), CEN_OK);
     expect(cen_future_is_done(&routing.future) && routing.future.status == CEN_CLOSED && !routing.future.value);
     error.text[0] = '\0';
     expect_equal(cen_router_add(router, &options, &picked, &error), CEN_CLOSED);
-    expect(strstr(error.text, "router search has been closed"));
+    expect(strstr(error.text, "router \"search\": it has been closed"));
     expect_equal(cen_member_down(one, NULL), CEN_OK);
-    expect_equal(cen_member_up(one), CEN_CLOSED);
+    expect_equal(cen_member_up(one, NULL), CEN_CLOSED);
     end_router();
 }
 
@@ -76,7 +76,7 @@ TEST(what_is_to_be_avoided_is_picked_only_if_there_is_nothing_else)
 {
     make_router(.name = NULL);
     cen_member *one = add_up(0), *two = add_up(1);
-    cen_pick pick = {.avoid = one};
+    cen_route_hint pick = {.avoid = one};
     for (int i = 0; i < 100; i++) {
         cen_route route;
         expect_equal(cen_router_route(router, &pick, CEN_NOW, &route, NULL), CEN_OK);
@@ -149,8 +149,8 @@ TEST(an_empty_router_says_so_at_once_and_in_words)
     cen_route route;
     expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, &error), CEN_EMPTY);
     expect_equal(error.status, CEN_EMPTY);
-    expect_text(error.text, "router search has no member with room: "
-                            "no member is up (0 up, 0 draining, 0 down, 0 others, 0 uses in flight, 0 wait)");
+    expect_text(error.text,
+                "router \"search\": no member is up (0 up, 0 draining, 0 down, 0 others, 0 uses in flight, 0 waiting)");
     /* its own deadline is CEN_NOW */
     expect_equal(cen_router_route(router, NULL, routers_own, &route, &error), CEN_EMPTY);
     cen_member_down(add(0), NULL);
@@ -163,7 +163,7 @@ TEST(an_empty_router_says_so_at_once_and_in_words)
 
 TEST(a_router_whose_members_are_full_says_so_at_once_and_in_words)
 {
-    make_router(.name = "search", .max = 1);
+    make_router(.name = "search", .max_in_flight = 1);
     add_up(0);
     add_up(1);
     cen_error error = {.text = ""};
@@ -171,8 +171,9 @@ TEST(a_router_whose_members_are_full_says_so_at_once_and_in_words)
     expect(one.member != two.member);
     expect_equal(cen_router_route(router, NULL, CEN_NOW, &three, &error), CEN_FULL);
     expect(error.cause == CEN_CAUSE_MEMBERS_FULL && error.retry_after_ns == 0);
-    expect_text(error.text, "router search has no member with room: "
-                            "every member is full (2 up, 0 draining, 0 down, 0 others, 2 uses in flight, 0 wait)");
+    expect_text(
+        error.text,
+        "router \"search\": every member is full (2 up, 0 draining, 0 down, 0 others, 2 uses in flight, 0 waiting)");
     done(&one);
     done(&two);
     end_router();
@@ -180,7 +181,7 @@ TEST(a_router_whose_members_are_full_says_so_at_once_and_in_words)
 
 TEST(a_route_that_need_not_wait_is_had_in_a_read_section_whatever_its_deadline)
 {
-    make_router(.max = 1, .strategy = cen_strategy_random());
+    make_router(.max_in_flight = 1, .strategy = cen_strategy_random());
     add_up(0);
     add_up(1);
     cen_error error = {.text = ""};

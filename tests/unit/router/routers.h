@@ -62,7 +62,7 @@ static inline cen_member *add_with(cen_member_options options)
 
 static inline cen_member *bring_up(cen_member *member)
 {
-    expect_equal(cen_member_up(member), CEN_OK);
+    expect_equal(cen_member_up(member, NULL), CEN_OK);
     return member;
 }
 

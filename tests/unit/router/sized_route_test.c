@@ -106,7 +106,7 @@ static cen_status call_follow_member(void *given)
     return call_follow(&options);
 }
 
-static cen_member *pick_first(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
+static cen_member *pick_first(void *state, const cen_member_set *set, const cen_route_hint *pick, bool used)
 {
     (void)state, (void)pick, (void)used;
     return cen_member_set_at(set, 0);
@@ -129,7 +129,7 @@ static cen_status call_strategy(void *given)
     if (status != CEN_OK) return status;
     cen_member_options some = CEN_MEMBER_OPTIONS(.value = &route);
     expect_equal(cen_router_add(one, &some, &member, NULL), CEN_OK);
-    expect_equal(cen_member_up(member), CEN_OK);
+    expect_equal(cen_member_up(member, NULL), CEN_OK);
     expect_equal(cen_router_route(one, NULL, CEN_NOW, &route, NULL), CEN_OK);
     expect_equal(cen_route_done(&route, CEN_OUTCOME_OK, 0), CEN_OK);
     expect_equal(cen_router_free(one), CEN_OK);
@@ -171,6 +171,7 @@ static cen_status call_children(void *given)
     return call_supervisor_new(&options);
 }
 
+/* guarantees: sized.every-size */
 TEST(options_of_every_size_are_accepted)
 {
     static const sized_case cases[] = {
@@ -211,6 +212,7 @@ static cen_status start_two(size_t size, size_t second_size)
     return CEN_OK;
 }
 
+/* guarantees: sized.stride */
 TEST(children_lie_at_the_callers_stride)
 {
     size_t least = offsetof(cen_child_options, stop) + sizeof(void (*)(void));
@@ -256,6 +258,7 @@ static cen_status call_supervisor_stop(void *given)
     return status;
 }
 
+/* guarantees: sized.every-size */
 TEST(outputs_of_every_size_are_written_within_their_size)
 {
     static const sized_case cases[] = {
@@ -307,6 +310,7 @@ static size_t size_of_child(void)
     return size;
 }
 
+/* guarantees: sized.stride */
 TEST(a_visitor_is_told_the_size_of_what_it_sees)
 {
     static const sized_shown shown[] = {SIZED_SHOWN(cen_member_stats, size_of_member),

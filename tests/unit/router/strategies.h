@@ -50,7 +50,7 @@ UNUSED static cen_member *add_to(cen_router *to, unsigned number, uint32_t weigh
     cen_member *member = NULL;
     cen_member_options o = CEN_MEMBER_OPTIONS(.name = name, .value = (void *)(uintptr_t)(number + 1), .weight = weight);
     expect_equal(cen_router_add(to, &o, &member, NULL), CEN_OK);
-    expect_equal(cen_member_up(member), CEN_OK);
+    expect_equal(cen_member_up(member, NULL), CEN_OK);
     return member;
 }
 
@@ -75,7 +75,7 @@ UNUSED static unsigned number_of(void *value)
     return (unsigned)(uintptr_t)value - 1;
 }
 
-UNUSED static unsigned peek_from(cen_router *from, const cen_pick *pick)
+UNUSED static unsigned peek_from(cen_router *from, const cen_route_hint *pick)
 {
     cen_member *member = NULL;
     cen_read_begin();
@@ -90,7 +90,7 @@ UNUSED static unsigned peek(void)
     return peek_from(router, NULL);
 }
 
-UNUSED static unsigned route_with(const cen_pick *pick, cen_route *route)
+UNUSED static unsigned route_with(const cen_route_hint *pick, cen_route *route)
 {
     expect_equal(cen_router_route(router, pick, CEN_NOW, route, NULL), CEN_OK);
     return number_of(route->value);

@@ -74,7 +74,7 @@ static unsigned model_pick(const cen_member *avoid)
     return best;
 }
 
-static void step_route(const cen_pick *pick)
+static void step_route(const cen_route_hint *pick)
 {
     unsigned expected = model_pick(pick ? pick->avoid : NULL);
     unsigned number = route_with(pick, &routes[open_routes]);
@@ -108,7 +108,7 @@ static void step_join_or_leave(unsigned number)
         if (model_up() == 1) return;
         expect_equal(cen_member_down(members[number], NULL), CEN_OK);
     } else {
-        expect_equal(cen_member_up(members[number]), CEN_OK);
+        expect_equal(cen_member_up(members[number], NULL), CEN_OK);
         model[number].since = ++moment;
     }
     model[number].up = !model[number].up;
@@ -132,7 +132,7 @@ TEST(the_least_used_is_picked_under_random_routes_ends_joins_and_leaves)
     for (int i = 0; i < 60 * 1000; i++) {
         uint64_t dice = test_random(&seed), other = dice >> 32;
         unsigned number = (unsigned)(other % SIDE);
-        cen_pick pick = {.avoid = members[number]};
+        cen_route_hint pick = {.avoid = members[number]};
         if (dice % 16 < 6 && open_routes < ROUTES) step_route(NULL);
         else if (dice % 16 < 7 && open_routes < ROUTES && model_up() > 1) step_route(&pick);
         else if (dice % 16 < 12 && open_routes > 0)
@@ -177,7 +177,7 @@ TEST(a_member_that_was_away_stands_where_its_uses_put_it)
     for (int i = 0; i < 3; i++) route_with(NULL, &held[i]); /* 2 and 1 */
     expect_equal(cen_member_down(members[0], NULL), CEN_OK);
     expect_equal(cen_route_done(&held[0], CEN_OUTCOME_OK, 0), CEN_DOWN);
-    expect_equal(cen_member_up(members[0]), CEN_OK);
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK);
     expect_ladder(2);
     expect_equal(expect_ladder(2), 1); /* one use each */
     expect_equal(cen_route_done(&held[2], CEN_OUTCOME_FAILED, 0), CEN_DOWN);
@@ -240,7 +240,7 @@ TEST(the_levels_are_right_after_several_threads_have_used_them_while_members_cam
     for (unsigned i = 0; i < 1000; i++) {
         expect_equal(cen_member_down(members[i % 5], NULL), CEN_OK);
         ceni_thread_yield();
-        expect_equal(cen_member_up(members[i % 5]), CEN_OK);
+        expect_equal(cen_member_up(members[i % 5], NULL), CEN_OK);
     }
     for (int i = 0; i < THREADS; i++) ceni_thread_join(&threads[i]);
     for (unsigned i = 0; i < 6; i++) expect_equal(((place *)cen_member_data(members[i]))->count, 0);

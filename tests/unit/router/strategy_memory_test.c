@@ -64,7 +64,7 @@ static void end_scarce(void)
 static void expect_only(const bool *up)
 {
     for (uint64_t i = 0; i < 300; i++) {
-        cen_pick pick = {.key = i};
+        cen_route_hint pick = {.key = i};
         cen_route route;
         expect(up[peek_from(router, &pick)]);
         expect(up[route_with(&pick, &route)]);
@@ -109,17 +109,18 @@ TEST(a_member_for_whose_set_there_is_no_memory_stays_as_it_was)
         cen_member *more = add_to(router, SIDE / 2, 0);
         expect_equal(cen_member_down(more, NULL), CEN_OK);
         allowed = 1;
-        for (int k = 0; k < 3; k++) expect_equal(cen_member_up(more), CEN_NO_MEMORY);
+        for (int k = 0; k < 3; k++) expect_equal(cen_member_up(more, NULL), CEN_NO_MEMORY);
         expect_equal(cen_member_state_of(more), CEN_MEMBER_DOWN);
         expect_only(up);
         allowed = 0;
-        expect_equal(cen_member_up(more), CEN_OK);
+        expect_equal(cen_member_up(more, NULL), CEN_OK);
         up[SIDE / 2] = true;
         expect_only(up);
         end_scarce();
     }
 }
 
+/* guarantees: router.together */
 TEST(many_for_whose_set_there_is_no_memory_stay_as_they_were_and_come_up_later)
 {
     for (int i = 0; i < ALL; i++) {
@@ -133,12 +134,12 @@ TEST(many_for_whose_set_there_is_no_memory_stay_as_they_were_and_come_up_later)
         }
         allowed = 1;
         size_t done = 1;
-        expect_equal(cen_members_up(members, SIDE, &done), CEN_NO_MEMORY);
+        expect_equal(cen_members_up(members, SIDE, &done, NULL), CEN_NO_MEMORY);
         expect_equal(done, 0);
         expect_only(up);
         allowed = 0;
         /* the first half is up, so the table is smaller than there is room */
-        expect_equal(cen_members_up(members, SIDE, &done), CEN_OK);
+        expect_equal(cen_members_up(members, SIDE, &done, NULL), CEN_OK);
         expect_equal(done, SIDE);
         for (unsigned k = 0; k < SIDE; k++) up[k] = true;
         expect_only(up);
@@ -165,13 +166,13 @@ TEST(a_member_that_leaves_without_memory_is_not_picked_any_more)
         }
         allowed = 0;
         for (unsigned k = 0; k < SIDE; k++) {
-            expect_equal(cen_member_up(members[k]), CEN_OK);
+            expect_equal(cen_member_up(members[k], NULL), CEN_OK);
             up[k] = true;
             expect_only(up);
         }
         memset(picked, 0, sizeof picked);
         for (uint64_t k = 0; k < 3000; k++) {
-            cen_pick pick = {.key = k};
+            cen_route_hint pick = {.key = k};
             picked[peek_from(router, &pick)]++;
         }
         for (unsigned k = 0; k < SIDE; k++) expect(picked[k] > 0); /* all are back, and nobody stands for another */
@@ -189,7 +190,7 @@ TEST(one_that_is_to_be_avoided_is_picked_when_it_has_replaced_all_others)
         allowed = 1;
         for (unsigned k = 0; k < 2; k++) expect_equal(cen_member_down(members[k], NULL), CEN_OK);
         for (uint64_t k = 0; k < 300; k++) {
-            cen_pick pick = {.key = k, .avoid = members[2]};
+            cen_route_hint pick = {.key = k, .avoid = members[2]};
             expect_equal(peek_from(router, &pick), 2);
         }
         end_scarce();

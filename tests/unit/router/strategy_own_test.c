@@ -82,7 +82,7 @@ static void own_left(void *state, cen_member *member)
     told.leaves++;
 }
 
-static cen_member *own_pick(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
+static cen_member *own_pick(void *state, const cen_member_set *set, const cen_route_hint *pick, bool used)
 {
     const highest *table = set->table;
     expect(state == &told && pick && set->count > 0);
@@ -138,7 +138,7 @@ TEST(a_strategy_of_the_programs_own_picks_by_its_table)
     expect_equal(peek(), 2);
     expect_equal(cen_member_down(members[2], NULL), CEN_OK);
     expect_equal(peek(), 1);
-    expect_equal(cen_member_up(members[2]), CEN_OK);
+    expect_equal(cen_member_up(members[2], NULL), CEN_OK);
     expect_equal(use(), 2);
     expect_equal(told.picks[0], 2);
     expect_equal(told.picks[1], 1);
@@ -151,13 +151,13 @@ TEST(it_is_told_of_every_join_and_every_leave)
 {
     begin_own();
     expect_equal(told.joins, 3);
-    expect_equal(cen_member_up(members[0]), CEN_OK); /* is up already */
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK); /* is up already */
     expect_equal(told.joins, 3);
-    expect_equal(cen_member_eject(members[0], second), CEN_OK);
+    expect_equal(cen_member_eject(members[0], second, NULL), CEN_OK);
     expect_equal(told.leaves, 1);
     expect_equal(cen_runtime_advance(runtime, 2 * second), CEN_OK);
     expect_equal(told.joins, 4);
-    expect_equal(cen_member_drain(members[1]), CEN_OK);
+    expect_equal(cen_member_drain(members[1], NULL), CEN_OK);
     expect_equal(told.leaves, 2);
     expect_equal(cen_member_remove(members[1]), CEN_OK); /* had left */
     expect_equal(told.leaves, 2);
@@ -194,13 +194,13 @@ TEST(it_is_told_of_a_use_that_it_did_not_pick)
 {
     cen_route route;
     cen_route_op routing;
-    cen_member_options o = CEN_MEMBER_OPTIONS(.name = "narrow", .max = 1);
+    cen_member_options o = CEN_MEMBER_OPTIONS(.name = "narrow", .max_in_flight = 1);
     make_runtime();
     router = make_router((cen_strategy){.type = &heaviest});
     expect_equal(cen_router_add(router, &o, &members[0], NULL), CEN_OK);
-    expect_equal(cen_member_up(members[0]), CEN_OK);
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK);
     expect_equal(cen_router_route(router, NULL, CEN_NOW, &route, NULL), CEN_OK);
-    cen_route_op_init(&routing);
+    cen_route_op_init(&routing, NULL, NULL);
     expect_equal(cen_router_route_async(router, NULL, cen_in_ms(1000), &routing), CEN_OK);
     tally *own = cen_member_data(members[0]);
     expect_equal(own->in_flight, 1); /* what it picked in vain has ended */
@@ -218,7 +218,7 @@ TEST(what_it_picks_although_it_is_to_be_avoided_is_not_used)
 {
     cen_route route;
     begin_own();
-    cen_pick pick = {.avoid = members[2]};
+    cen_route_hint pick = {.avoid = members[2]};
     expect(peek_from(router, &pick) != 2);
     unsigned number = route_with(&pick, &route);
     expect(number != 2);

@@ -9,7 +9,7 @@
 static void use_of(unsigned number, int64_t latency, cen_outcome outcome)
 {
     cen_route route;
-    cen_pick pick = {.avoid = members[1 - number]};
+    cen_route_hint pick = {.avoid = members[1 - number]};
     expect_equal(route_with(&pick, &route), number);
     expect_equal(cen_route_done(&route, outcome, latency), CEN_OK);
 }
@@ -158,7 +158,7 @@ TEST(a_member_that_comes_back_begins_anew)
     begin_two(ms, ms);
     for (int i = 0; i < 64; i++) use_of(0, 1000, CEN_OUTCOME_FAILED); /* its connection has died with 64 in flight */
     expect_equal(cen_member_down(members[0], NULL), CEN_OK);
-    expect_equal(cen_member_up(members[0]), CEN_OK);
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK);
     expect(count_of(0, latencies, 1000, ms) > 300);
     end_router();
 }

@@ -47,6 +47,7 @@ TEST(inline_random_picks_each_alike)
     end_router();
 }
 
+/* guarantees: router.counts */
 TEST(inline_routes_beyond_what_can_be_counted_are_refused)
 {
     const cen_strategy strategies[] = {cen_strategy_random(), cen_strategy_round_robin(), cen_strategy_two_choices()};
@@ -112,7 +113,7 @@ TEST(inline_two_choices_notice_that_others_have_ended_their_uses)
     enum { HEAVY = 100 };
     cen_route held[HEAVY];
     begin_quick(cen_strategy_two_choices(), 2);
-    cen_pick pick = {.avoid = members[1]};
+    cen_route_hint pick = {.avoid = members[1]};
     /* this thread's calls count on one stripe ... */
     ceni_route_room()[CENI_ROUTE_STRIPE] = UINT64_C(1) << 32 | CEN_STRIPES_APART_;
     /* ... and its inline picks on another */
@@ -150,16 +151,17 @@ static cen_member *add_limited(cen_member_options options)
     cen_member *member;
     options.value = &members[0]; /* nobody asks for its number */
     expect_equal(cen_router_add(router, &options, &member, NULL), CEN_OK);
-    expect_equal(cen_member_up(member), CEN_OK);
+    expect_equal(cen_member_up(member, NULL), CEN_OK);
     return member;
 }
 
+/* guarantees: router.inline */
 TEST(inline_routes_do_not_exceed_the_max_of_a_member_that_was_added_later)
 {
     begin_quick(cen_strategy_random(), 1);
     cen_route first, others[20];
     expect_equal(quick_route_to(&first), 0);
-    cen_member *narrow = add_limited(CEN_MEMBER_OPTIONS(.max = 2));
+    cen_member *narrow = add_limited(CEN_MEMBER_OPTIONS(.max_in_flight = 2));
     unsigned on_narrow = 0;
     for (int i = 0; i < 20; i++) {
         expect_equal(cen_quick_route(router, &picker, &others[i]), CEN_OK);
@@ -174,10 +176,11 @@ TEST(inline_routes_do_not_exceed_the_max_of_a_member_that_was_added_later)
 }
 
 /* One that has its target is passed over for another with less, of which three are tried: it is picked with probability 5^-4. */
+/* guarantees: router.inline */
 TEST(inline_routes_prefer_those_below_their_target)
 {
     begin_quick(cen_strategy_random(), 4);
-    cen_member *targeted = add_limited(CEN_MEMBER_OPTIONS(.target = 1));
+    cen_member *targeted = add_limited(CEN_MEMBER_OPTIONS(.target_in_flight = 1));
     cen_route held, route;
     while (cen_quick_route(router, &picker, &held) == CEN_OK && held.member != targeted)
         expect_equal(cen_quick_done(&held), CEN_OK);
@@ -193,6 +196,7 @@ TEST(inline_routes_prefer_those_below_their_target)
     end_router();
 }
 
+/* guarantees: router.inline */
 TEST(an_inline_route_of_a_member_that_went_down_says_so)
 {
     cen_route before, late;
@@ -204,13 +208,14 @@ TEST(an_inline_route_of_a_member_that_went_down_says_so)
     cen_quick_read_begin();
     expect_equal(cen_quick_peek(router, &picker, &member), CEN_EMPTY);
     cen_quick_read_end();
-    expect_equal(cen_member_up(members[0]), CEN_OK);
+    expect_equal(cen_member_up(members[0], NULL), CEN_OK);
     expect_equal(quick_route_to(&late), 0);
     expect_equal(cen_quick_done(&before), CEN_DOWN);
     expect_equal(cen_quick_done(&late), CEN_OK);
     end_router();
 }
 
+/* guarantees: router.inline */
 TEST(an_inline_route_keeps_a_member_that_was_removed)
 {
     cen_route held;
@@ -270,7 +275,7 @@ static cen_member *add_counted(unsigned number)
     cen_member *member = NULL;
     cen_member_options o = CEN_MEMBER_OPTIONS(.value = (void *)(uintptr_t)(number + 1), .gone = note_end);
     expect_equal(cen_router_add(router, &o, &member, NULL), CEN_OK);
-    expect_equal(cen_member_up(member), CEN_OK);
+    expect_equal(cen_member_up(member, NULL), CEN_OK);
     return member;
 }
 
@@ -303,6 +308,7 @@ static void change_beside_inline_uses(cen_strategy strategy)
     expect_equal(ceni_load_seq_cst(&ends), added);
 }
 
+/* guarantees: router.inline */
 TEST(members_come_and_go_beside_inline_uses_and_every_use_is_counted)
 {
     change_beside_inline_uses(cen_strategy_random());
@@ -344,11 +350,13 @@ static void expect_forked_in_a_child(void)
     end_router();
 }
 
+/* guarantees: router.inline */
 TEST(in_a_child_the_inline_functions_answer_forked)
 {
     expect_forked_in_a_child();
 }
 
+/* guarantees: router.inline */
 TEST(in_a_child_the_inline_functions_answer_forked_where_the_kernel_cannot_wipe_a_page)
 {
     ceni_fault_arm(CENI_FAULT_MAP, 1);
@@ -357,6 +365,7 @@ TEST(in_a_child_the_inline_functions_answer_forked_where_the_kernel_cannot_wipe_
     expect_forked_in_a_child();
 }
 
+/* guarantees: router.inline */
 TEST(routers_that_find_no_door_are_called)
 {
     enum { ALL = 10000 };

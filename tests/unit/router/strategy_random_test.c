@@ -5,6 +5,7 @@
  */
 #include "unit/router/strategies.h"
 
+/* guarantees: router.random */
 TEST(every_member_is_picked_alike)
 {
     seed_thread();
@@ -14,6 +15,7 @@ TEST(every_member_is_picked_alike)
     end_router();
 }
 
+/* guarantees: router.random */
 TEST(thousands_of_members_are_picked_alike)
 {
     seed_thread();
@@ -73,12 +75,13 @@ TEST(threads_do_not_go_in_step)
 }
 
 /* One pick in a hundred goes to the first: a bias of 9 per cent of one share in ten. */
-static cen_member *lean(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
+static cen_member *lean(void *state, const cen_member_set *set, const cen_route_hint *pick, bool used)
 {
     (void)state, (void)pick, (void)used;
     return cen_member_set_at(set, cen_strategy_below(100) == 0 ? 0 : cen_strategy_below(set->count));
 }
 
+/* guarantees: router.random */
 TEST(the_verdict_finds_a_bias_of_one_pick_in_a_hundred)
 {
     static const cen_strategy_type leaning = {.size = sizeof leaning, .name = "leaning", .pick = lean};
@@ -111,7 +114,7 @@ TEST(what_is_avoided_is_not_picked_and_the_others_are_picked_alike)
     static uint64_t others[3];
     seed_thread();
     begin_with(cen_strategy_random(), 4);
-    cen_pick pick = {.avoid = members[0]};
+    cen_route_hint pick = {.avoid = members[0]};
     for (unsigned i = 0; i < 300 * 1000; i++) {
         unsigned number = peek_from(router, &pick);
         expect(number != 0);

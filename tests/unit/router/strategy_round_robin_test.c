@@ -24,6 +24,7 @@ TEST(a_single_member_has_every_turn)
 }
 
 /* Routers that were made and forgotten in between must not matter, so all pairs of several are tried. */
+/* guarantees: router.counter */
 TEST(two_routers_that_a_thread_uses_alternately_both_go_round)
 {
     enum { ROUTERS = 9, SIDE = 7 };
@@ -111,6 +112,7 @@ TEST(a_shared_counter_begins_where_it_is_told)
 }
 
 /* 2^64 is 6 more than a multiple of 10: the turn goes from 5 to 0, once, and then round as before. */
+/* guarantees: router.counter */
 TEST(a_shared_counter_that_wraps_picks_members_and_goes_on)
 {
     uint64_t first = UINT64_MAX - 17;
@@ -127,6 +129,7 @@ static void pick_a_share(void *argument)
     for (int i = 0; i < SHARE; i++) ((uint64_t *)argument)[peek()]++;
 }
 
+/* guarantees: router.counter */
 TEST(threads_that_share_a_counter_have_each_turn_once_also_when_it_wraps)
 {
     ceni_thread threads[SHARERS];

@@ -17,7 +17,7 @@ static unsigned noted;
 static const cen_strategy_type *inner;
 static pthread_mutex_t note_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static cen_member *pick_and_note(void *state, const cen_member_set *set, const cen_pick *pick, bool used)
+static cen_member *pick_and_note(void *state, const cen_member_set *set, const cen_route_hint *pick, bool used)
 {
     pthread_mutex_lock(&note_lock);
     cen_member *member = inner->pick(state, set, pick, used);
@@ -78,6 +78,7 @@ static unsigned breaks_when_ten_shrink_to_eight(cen_strategy strategy)
     return breaks;
 }
 
+/* guarantees: router.round-robin */
 TEST(when_ten_shrink_to_eight_the_shared_counter_skips_and_the_strict_one_does_not)
 {
     uint64_t first = 0;
@@ -123,9 +124,10 @@ static void join_or_leave(unsigned number)
         return;
     }
     line[length++] = number;
-    expect_equal(cen_member_up(members[number]), CEN_OK);
+    expect_equal(cen_member_up(members[number], NULL), CEN_OK);
 }
 
+/* guarantees: router.round-robin */
 TEST(the_one_picked_longest_ago_is_picked_under_random_joins_and_leaves)
 {
     uint64_t seed = test_seed();
@@ -144,7 +146,7 @@ TEST(the_one_picked_longest_ago_is_picked_under_random_joins_and_leaves)
 TEST(who_is_avoided_is_the_next_to_be_picked)
 {
     begin_with(cen_strategy_strict_round_robin(), 3);
-    cen_pick pick = {.avoid = members[0]};
+    cen_route_hint pick = {.avoid = members[0]};
     expect_equal(peek_from(router, &pick), 1);
     expect_equal(peek_from(router, &pick), 2);
     expect_equal(peek_from(router, &pick), 1);
@@ -158,7 +160,7 @@ TEST(who_is_to_be_avoided_is_picked_if_there_is_nobody_else)
 {
     begin_with(cen_strategy_strict_round_robin(), 2);
     expect_equal(cen_member_down(members[1], NULL), CEN_OK);
-    cen_pick pick = {.avoid = members[0]};
+    cen_route_hint pick = {.avoid = members[0]};
     for (int i = 0; i < 4; i++) expect_equal(peek_from(router, &pick), 0);
     end_router();
 }
@@ -173,6 +175,7 @@ static void pick_until_stopped(void *argument)
     while (!atomic_load(&stop)) use();
 }
 
+/* guarantees: router.round-robin */
 TEST(several_threads_together_go_round_strictly_while_members_come_and_go)
 {
     enum { THREADS = 3, STAYERS = 5, COMERS = 4 };
@@ -187,7 +190,7 @@ TEST(several_threads_together_go_round_strictly_while_members_come_and_go)
     for (int i = 0; i < 2000 || noted_now() < 200 * (STAYERS + COMERS); i++) {
         unsigned which = (unsigned)(test_random(&seed) % COMERS);
         if (up[which]) expect_equal(cen_member_down(members[STAYERS + which], NULL), CEN_OK);
-        else expect_equal(cen_member_up(members[STAYERS + which]), CEN_OK);
+        else expect_equal(cen_member_up(members[STAYERS + which], NULL), CEN_OK);
         up[which] = !up[which];
         ceni_thread_yield();
     }

@@ -89,7 +89,7 @@ static void use_the_first(void *argument)
 {
     (void)argument;
     be_stripe(1);
-    cen_pick pick = {.avoid = members[1]};
+    cen_route_hint pick = {.avoid = members[1]};
     for (int i = 0; i < HEAVY; i++) expect_equal(route_with(&pick, &heavy[i]), 0);
 }
 

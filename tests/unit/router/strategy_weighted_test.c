@@ -85,7 +85,7 @@ TEST(shares_are_those_of_the_members_that_are_left)
     expect_equal(picked[1], 0);
     left[0] = picked[0], left[1] = picked[2], left[2] = picked[3];
     expect_shares(left, of, 3);
-    expect_equal(cen_member_up(members[1]), CEN_OK);
+    expect_equal(cen_member_up(members[1], NULL), CEN_OK);
     pick_many(1000 * 1000);
     expect_shares(picked, weights, 4);
     end_router();

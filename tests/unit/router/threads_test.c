@@ -39,8 +39,8 @@ static void run_threads(void (*run)(void *))
 
 TEST(a_max_is_never_exceeded_by_threads_and_the_sums_agree)
 {
-    make_router(.max = MAX);
-    add_up(0, .max = 1);
+    make_router(.max_in_flight = MAX);
+    add_up(0, .max_in_flight = 1);
     add_up(1);
     run_threads(use_in_rounds);
     expect(ceni_load_seq_cst(&most) <= MAX);
@@ -92,7 +92,7 @@ static void wait_and_use(void *unused)
 
 TEST(threads_that_wait_for_one_place_all_have_it)
 {
-    make_router(.max = 1);
+    make_router(.max_in_flight = 1);
     add_up(0);
     ceni_store_seq_cst(&had, 0);
     run_threads(wait_and_use);
@@ -109,7 +109,7 @@ static void come_up_again(void *unused, cen_member *member, cen_member_state fro
     (void)unused, (void)from, (void)cause;
     if (to != CEN_MEMBER_DOWN) return;
     ceni_add_seq_cst(&lives, 1);
-    expect_equal(cen_member_up(member), CEN_OK);
+    expect_equal(cen_member_up(member, NULL), CEN_OK);
 }
 
 TEST(max_uses_is_exact_with_threads_and_a_member_that_comes_up_again_goes_on)

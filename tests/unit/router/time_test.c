@@ -91,7 +91,7 @@ TEST(an_age_that_passes_while_a_member_is_ejected_ends_it)
 {
     make_router(.runtime = make_manual(), .max_lifetime_ns = 10 * second);
     cen_member *one = add_up(0);
-    cen_member_eject(one, 3600 * second);
+    cen_member_eject(one, 3600 * second, NULL);
     expect_equal(cen_runtime_advance(runtime, 10 * second), CEN_OK);
     poll_all();
     expect_equal(cen_member_state_of(one), CEN_MEMBER_DOWN);
@@ -102,7 +102,7 @@ TEST(an_ejection_ends_at_its_time_and_not_before)
 {
     make_router(.runtime = make_manual());
     cen_member *one = add_up(0);
-    expect_equal(cen_member_eject(one, second), CEN_OK);
+    expect_equal(cen_member_eject(one, second, NULL), CEN_OK);
     expect_equal(cen_runtime_advance(runtime, second - 1), CEN_OK);
     expect_equal(cen_member_state_of(one), CEN_MEMBER_EJECTED);
     expect_equal(cen_runtime_advance(runtime, 1), CEN_OK);
@@ -116,10 +116,10 @@ TEST(an_ejection_can_be_made_longer_or_shorter)
 {
     make_router(.runtime = make_manual());
     cen_member *one = add_up(0), *two = add_up(1);
-    cen_member_eject(one, second);
-    cen_member_eject(one, 3 * second);
-    cen_member_eject(two, 0);
-    cen_member_eject(two, second);
+    cen_member_eject(one, second, NULL);
+    cen_member_eject(one, 3 * second, NULL);
+    cen_member_eject(two, 0, NULL);
+    cen_member_eject(two, second, NULL);
     expect_equal(cen_runtime_advance(runtime, second), CEN_OK);
     expect_equal(cen_member_state_of(one), CEN_MEMBER_EJECTED);
     expect_equal(cen_member_state_of(two), CEN_MEMBER_UP);
@@ -132,10 +132,10 @@ TEST(a_member_that_was_restored_early_is_not_restored_again_by_its_time)
 {
     make_router(.runtime = make_manual());
     cen_member *one = add_up(0);
-    cen_member_eject(one, second);
-    cen_member_restore(one);
+    cen_member_eject(one, second, NULL);
+    cen_member_restore(one, NULL);
     uint64_t changes = look().changes;
-    cen_member_eject(one, 0);
+    cen_member_eject(one, 0, NULL);
     expect_equal(cen_runtime_advance(runtime, 2 * second), CEN_OK);
     expect_equal(cen_member_state_of(one), CEN_MEMBER_EJECTED);
     expect_equal(look().changes, changes + 1);
@@ -147,7 +147,7 @@ TEST(the_longest_ejection_there_is_does_not_overflow)
     make_router(.runtime = make_manual());
     expect_equal(cen_runtime_advance(runtime, second), CEN_OK);
     cen_member *one = add_up(0);
-    expect_equal(cen_member_eject(one, INT64_MAX), CEN_OK);
+    expect_equal(cen_member_eject(one, INT64_MAX, NULL), CEN_OK);
     expect_equal(cen_runtime_advance(runtime, 3600 * second), CEN_OK);
     expect_equal(cen_member_state_of(one), CEN_MEMBER_EJECTED);
     end_all();
@@ -158,12 +158,12 @@ TEST(an_ejection_that_ends_after_the_close_brings_nothing_back)
     make_router(.runtime = make_manual());
     cen_member *one = add_up(0), *two = add_up(1), *picked;
     cen_route route = {0};
-    cen_member_eject(one, second);
-    cen_member_eject(two, 0);
+    cen_member_eject(one, second, NULL);
+    cen_member_eject(two, 0, NULL);
     expect_equal(cen_router_close(router, CEN_NOW, NULL, NULL), CEN_OK);
     expect_equal(cen_runtime_advance(runtime, 2 * second), CEN_OK);
     expect_equal(try_route(&route), CEN_CLOSED);
-    expect_equal(cen_member_restore(two), CEN_CLOSED);
+    expect_equal(cen_member_restore(two, NULL), CEN_CLOSED);
     cen_read_begin();
     expect_equal(cen_router_peek(router, NULL, &picked), CEN_CLOSED);
     cen_read_end();
@@ -181,6 +181,7 @@ static void close_and_note(void *deadline)
     closed_at = cen_runtime_now(runtime);
 }
 
+/* guarantees: router.clock */
 TEST(the_deadline_of_a_close_is_a_moment_of_the_routers_clock)
 {
     for (int i = 0; i < 2; i++) {

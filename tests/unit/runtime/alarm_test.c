@@ -5,6 +5,7 @@
 
 static const int64_t second = 1000000000;
 
+/* guarantees: runtime.alarms */
 TEST(an_alarm_is_due_at_its_moment_and_not_a_nanosecond_earlier)
 {
     static const int64_t delays[] = {
@@ -25,6 +26,7 @@ TEST(an_alarm_is_due_at_its_moment_and_not_a_nanosecond_earlier)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.alarms */
 TEST(alarms_are_due_in_the_order_of_their_moments_and_equal_ones_as_they_were_set)
 {
     chime_log[0] = '\0';
@@ -60,6 +62,7 @@ TEST(an_alarm_for_the_past_is_due_at_once)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.alarms */
 TEST(an_alarm_that_is_moved_earlier_is_due_once_and_then)
 {
     cen_runtime *runtime = make_runtime(.name = NULL);
@@ -77,6 +80,7 @@ TEST(an_alarm_that_is_moved_earlier_is_due_once_and_then)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.alarms */
 TEST(an_alarm_that_is_moved_later_is_due_once_and_then)
 {
     cen_runtime *runtime = make_runtime(.name = NULL);
@@ -95,6 +99,7 @@ TEST(an_alarm_that_is_moved_later_is_due_once_and_then)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.alarms */
 TEST(an_alarm_that_was_unset_is_not_due_and_can_be_set_again)
 {
     cen_runtime *runtime = make_runtime(.name = NULL);
@@ -122,6 +127,7 @@ static void unset_other(chime *self)
     other_was_set = unset_chime(other);
 }
 
+/* guarantees: runtime.alarms */
 TEST(an_alarm_can_unset_another_that_is_due_at_the_same_moment)
 {
     cen_runtime *runtime = make_runtime(.name = NULL);
@@ -187,6 +193,7 @@ static void set_crowd(cen_runtime *runtime, int64_t moment)
 }
 
 /* The others were set last, and are told after one of the crowd each. */
+/* guarantees: life.L7-load */
 TEST(alarms_of_a_crowd_that_are_due_at_one_moment_delay_no_others)
 {
     cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true);

@@ -50,6 +50,7 @@ TEST(a_blocked_errand_holds_up_no_other)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.linger */
 TEST(a_helper_that_is_idle_is_used_again)
 {
     cen_runtime *runtime = make_runtime(.name = NULL);
@@ -78,6 +79,7 @@ TEST(an_errand_that_is_posted_again_while_it_runs_runs_beside_itself)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.linger */
 TEST(a_helper_without_work_departs_when_it_has_lingered_and_not_earlier)
 {
     cen_runtime *runtime = make_runtime(.idle_timeout_ns = 3 * second);
@@ -96,6 +98,7 @@ TEST(a_helper_without_work_departs_when_it_has_lingered_and_not_earlier)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.linger */
 TEST(helpers_linger_ten_seconds_by_default_for_ever_with_off_and_not_at_all_with_none)
 {
     cen_runtime *usual = make_runtime(.name = NULL), *forever = make_runtime(.idle_timeout_ns = CEN_OFF),
@@ -122,6 +125,7 @@ TEST(helpers_linger_ten_seconds_by_default_for_ever_with_off_and_not_at_all_with
 }
 
 /* One of three is kept busy; the two that are not needed go. */
+/* guarantees: runtime.linger */
 TEST(the_surplus_of_a_burst_lingers_out_although_there_is_work_for_one)
 {
     cen_runtime *runtime = make_runtime(.idle_timeout_ns = 10 * second);

@@ -5,6 +5,7 @@
 
 static const int64_t second = 1000000000;
 
+/* guarantees: runtime.jobs */
 TEST(a_job_runs_once_on_a_thread_of_the_runtimes_and_is_not_touched_afterwards)
 {
     cen_runtime *runtime = make_runtime(.name = NULL);
@@ -22,6 +23,7 @@ TEST(a_job_runs_once_on_a_thread_of_the_runtimes_and_is_not_touched_afterwards)
     expect_equal(ceni_world_waiting(), 0);
 }
 
+/* guarantees: runtime.jobs */
 TEST(a_job_that_blocks_holds_up_no_other)
 {
     cen_runtime *runtime = make_runtime(.name = NULL);
@@ -49,6 +51,7 @@ static void note(task *self)
     if (length + 1 < sizeof order) memcpy(order + length, (char[]){(char)ceni_load_seq_cst(&self->gate), '\0'}, 2);
 }
 
+/* guarantees: runtime.jobs */
 TEST(a_manual_runtime_runs_jobs_in_poll_in_the_order_in_which_they_were_posted)
 {
     cen_runtime *runtime = make_runtime(.manual = true);
@@ -130,6 +133,7 @@ TEST(a_job_cannot_free_the_runtime_that_runs_it)
 
 /* ---- The process' own --------------------------------------------------------------- */
 
+/* guarantees: runtime.jobs */
 TEST(the_process_own_is_there_while_there_are_jobs_and_goes_with_the_last)
 {
     task one, two;

@@ -68,6 +68,7 @@ static void exit_beside_a_call_that_ends(void)
     expect(pthread_create(&opener, NULL, open_the_gate, NULL) == 0);
 }
 
+/* guarantees: runtime.exit */
 TEST(exit_waits_for_a_helper_in_a_call)
 {
     expect_ends_with(exit_beside_a_call_that_ends, AS_IT_SHOULD);
@@ -79,6 +80,7 @@ static void exit_beside_a_call_that_hangs(void)
     block_a_helper();
 }
 
+/* guarantees: runtime.exit */
 TEST(exit_does_not_hang_beside_a_call_that_never_ends)
 {
     expect_ends_with(exit_beside_a_call_that_hangs, AS_IT_SHOULD);
@@ -90,6 +92,7 @@ static void exit_without_waiting(void)
     block_a_helper();
 }
 
+/* guarantees: runtime.exit */
 TEST(exit_does_not_wait_if_the_timeout_is_none)
 {
     expect_ends_with(exit_without_waiting, AS_IT_SHOULD);
@@ -115,6 +118,7 @@ static void exit_on_a_helper(void)
     for (;;) pause();
 }
 
+/* guarantees: runtime.exit */
 TEST(exit_in_a_job_does_not_wait_for_that_job)
 {
     expect_ends_with(exit_on_a_helper, AS_IT_SHOULD);
@@ -136,6 +140,7 @@ static void exit_on_the_keeper(void)
     for (;;) pause();
 }
 
+/* guarantees: runtime.exit */
 TEST(exit_in_an_alarm_does_not_wait_for_that_alarm)
 {
     expect_ends_with(exit_on_the_keeper, AS_IT_SHOULD);
@@ -158,6 +163,7 @@ static void exit_on_a_thread(void)
     for (;;) pause();
 }
 
+/* guarantees: runtime.exit */
 TEST(exit_from_a_thread_waits_for_a_helper_in_a_call)
 {
     expect_ends_with(exit_on_a_thread, AS_IT_SHOULD);
@@ -170,6 +176,7 @@ static void quick_exit_beside_a_call(void)
     quick_exit(AS_IT_SHOULD);
 }
 
+/* guarantees: runtime.exit */
 TEST(quick_exit_waits_for_nothing)
 {
     expect_ends_with(quick_exit_beside_a_call, AS_IT_SHOULD);
@@ -191,6 +198,7 @@ static void exit_and_post(void)
     open_gate(&blocked);
 }
 
+/* guarantees: runtime.exit */
 TEST(after_exit_has_begun_no_errand_is_taken)
 {
     expect_ends_with(exit_and_post, AS_IT_SHOULD);
@@ -204,6 +212,7 @@ static void exit_in_a_child(void)
 }
 
 /* The call is the parent's: a child that waited for it would wait for ever. */
+/* guarantees: runtime.exit */
 TEST(a_forked_child_does_not_wait_for_calls_of_its_parent)
 {
     ceni_exit_set_timeout(CENI_FOREVER);
@@ -222,6 +231,7 @@ static void fork_and_exit(job *self)
     expect_ends_with(exit_in_a_child, AS_IT_SHOULD);
 }
 
+/* guarantees: runtime.exit */
 TEST(a_child_that_is_forked_in_a_call_exits_at_once)
 {
     job forks;
@@ -242,6 +252,7 @@ static void await_inside(job *self)
     awaited_inside = cen_runtime_wait_idle(self->runtime, CEN_NEVER);
 }
 
+/* guarantees: runtime.wait-idle */
 TEST(await_from_a_helper_is_misuse_and_of_a_manual_runtime_invalid)
 {
     cen_runtime *manual = make_runtime(.manual = true), *runtime = make_runtime(.name = "one");

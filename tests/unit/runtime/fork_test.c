@@ -81,6 +81,7 @@ static void use_it_beside_the_parents(void)
     use_the_childs_own();
 }
 
+/* guarantees: runtime.L14 */
 TEST(in_a_child_the_process_own_runtime_is_made_anew)
 {
     prepare();
@@ -101,6 +102,7 @@ static void call_everything(void)
     expect(cen_runtime_now(explicit_one) > 0);
 }
 
+/* guarantees: runtime.L14 */
 TEST(in_a_child_the_parents_runtimes_answer_forked)
 {
     prepare();
@@ -119,6 +121,7 @@ static void post_jobs(void)
     await_count(&to_explicit.ended, 1);
 }
 
+/* guarantees: runtime.jobs */
 TEST(in_a_child_jobs_run_on_a_runtime_that_is_made_anew)
 {
     prepare();
@@ -138,6 +141,7 @@ static void end_everything(void)
     use_the_childs_own();
 }
 
+/* guarantees: runtime.L14 */
 TEST(a_child_gives_the_memory_back_and_the_parent_notices_nothing)
 {
     prepare();
@@ -154,6 +158,7 @@ static void fork_again(void)
     end_everything();
 }
 
+/* guarantees: runtime.L14 */
 TEST(a_childs_child_is_a_child_too)
 {
     prepare();
@@ -168,6 +173,7 @@ static void end_and_use(void)
 }
 
 /* As threads hold them that the child does not have. */
+/* guarantees: runtime.L14 */
 TEST(a_child_gets_along_although_the_parents_locks_were_held)
 {
     prepare();
@@ -201,6 +207,7 @@ static void join_in_the_child(void)
     ceni_runtime_leave(mine);
 }
 
+/* guarantees: runtime.L14 */
 TEST(a_child_that_is_forked_while_others_join_and_leave_is_not_held_up)
 {
     ceni_thread threads[2];
@@ -230,6 +237,7 @@ static void fork_inside(job *self)
     ceni_store_seq_cst(&childs_status, status == 0 ? 1 : 2);
 }
 
+/* guarantees: runtime.L14 */
 TEST(a_child_that_an_errand_forked_and_let_return_ends_and_touches_nothing)
 {
     cen_runtime *runtime = join_own();

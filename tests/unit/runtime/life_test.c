@@ -19,6 +19,7 @@ static void expect_refused(cen_runtime_options options, const char *field)
     expect_equal(cen_runtime_new(&options, &out, NULL), CEN_INVALID);
 }
 
+/* guarantees: runtime.options */
 TEST(each_bad_option_is_refused_by_its_name_and_nothing_is_written)
 {
     cen_runtime *out = NULL;
@@ -37,6 +38,7 @@ TEST(each_bad_option_is_refused_by_its_name_and_nothing_is_written)
     expect_equal(cen_runtime_stats_get(NULL, NULL), CEN_INVALID);
 }
 
+/* guarantees: runtime.options */
 TEST(all_memory_of_a_runtime_is_its_allocators_and_comes_back)
 {
     ledger book = {.bytes = 0};
@@ -57,6 +59,7 @@ TEST(all_memory_of_a_runtime_is_its_allocators_and_comes_back)
 
 /* ---- Explicit runtimes ------------------------------------------------------------- */
 
+/* guarantees: runtime.free */
 TEST(a_runtime_that_is_used_is_busy_and_free_changes_nothing)
 {
     cen_runtime *runtime = make_runtime(.name = "used"), *joined = NULL;
@@ -88,6 +91,7 @@ static void free_from_alarm(chime *self)
     freed_inside = cen_runtime_free(self->runtime);
 }
 
+/* guarantees: runtime.free */
 TEST(a_runtime_cannot_be_freed_by_one_of_its_own_threads)
 {
     cen_runtime *runtime = make_runtime(.name = NULL);
@@ -113,6 +117,7 @@ static void free_other(job *self)
     freed_inside = cen_runtime_free((cen_runtime *)(uintptr_t)ceni_load_seq_cst(&self->thread));
 }
 
+/* guarantees: runtime.free */
 TEST(a_runtime_can_be_freed_by_a_thread_of_another)
 {
     cen_runtime *runtime = make_runtime(.name = NULL);
@@ -136,6 +141,7 @@ TEST(a_runtime_can_be_freed_by_a_thread_of_another)
 
 /* ---- The process' own ---------------------------------------------------------------- */
 
+/* guarantees: runtime.default */
 TEST(the_process_own_runtime_is_one_for_all_and_ends_with_its_last_user)
 {
     size_t before = ceni_world_bytes();
@@ -165,6 +171,7 @@ TEST(the_process_own_runtime_is_one_for_all_and_ends_with_its_last_user)
     expect_equal(cen_runtime_now(NULL), ceni_clock_now());
 }
 
+/* guarantees: runtime.default */
 TEST(a_new_one_is_made_for_the_first_user_after_the_last)
 {
     for (int i = 0; i < 3; i++) {
@@ -190,6 +197,7 @@ static void leave_from_alarm(chime *self)
     ceni_runtime_leave(self->runtime);
 }
 
+/* guarantees: runtime.default */
 TEST(the_last_user_may_leave_on_a_helper_and_nothing_is_left)
 {
     cen_runtime *runtime = join_own();
@@ -211,6 +219,7 @@ TEST(the_last_user_may_leave_on_a_helper_and_nothing_is_left)
     expect_equal(ceni_world_waiting(), 0);
 }
 
+/* guarantees: runtime.default */
 TEST(the_last_user_may_leave_on_the_keeper_and_nothing_is_left)
 {
     cen_runtime *runtime = join_own();

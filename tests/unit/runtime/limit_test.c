@@ -49,6 +49,7 @@ static void expect_numbers(cen_runtime *runtime, unsigned busy, unsigned waiting
     expect_equal(stats.queued, waiting);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(a_runtime_has_no_more_helpers_in_calls_than_its_limit)
 {
     cen_runtime *runtime = begin(MOST);
@@ -59,6 +60,7 @@ TEST(a_runtime_has_no_more_helpers_in_calls_than_its_limit)
     finish(runtime);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(the_limit_is_256_by_default_and_none_with_off)
 {
     cen_runtime *usual = begin(0), *unlimited = make_runtime(.max_helpers = CEN_OFF);
@@ -70,6 +72,7 @@ TEST(the_limit_is_256_by_default_and_none_with_off)
     finish(unlimited);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(at_the_limit_a_closing_has_the_helper_that_is_kept_for_it)
 {
     cen_runtime *runtime = begin(MOST);
@@ -82,6 +85,7 @@ TEST(at_the_limit_a_closing_has_the_helper_that_is_kept_for_it)
     finish(runtime);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(calls_that_hang_leave_helpers_to_pools_whose_last_call_succeeded)
 {
     cen_runtime *runtime = begin(MOST);
@@ -94,6 +98,7 @@ TEST(calls_that_hang_leave_helpers_to_pools_whose_last_call_succeeded)
     finish(runtime);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(at_the_limit_calls_of_pools_whose_last_call_succeeded_go_first_and_one_in_eight_is_anothers)
 {
     cen_runtime *runtime = begin(2); /* one for calls, and one that is kept */
@@ -116,6 +121,7 @@ TEST(at_the_limit_calls_of_pools_whose_last_call_succeeded_go_first_and_one_in_e
     finish(runtime);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(a_pool_whose_call_succeeds_comes_before_those_that_were_posted_earlier)
 {
     cen_runtime *runtime = begin(2);
@@ -128,6 +134,7 @@ TEST(a_pool_whose_call_succeeds_comes_before_those_that_were_posted_earlier)
     finish(runtime);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(a_pool_whose_call_succeeds_has_the_helpers_that_are_kept_for_such_at_once)
 {
     cen_runtime *runtime = begin(MOST);
@@ -140,6 +147,7 @@ TEST(a_pool_whose_call_succeeds_has_the_helpers_that_are_kept_for_such_at_once)
     finish(runtime);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(a_larger_limit_lets_what_waits_begin)
 {
     cen_runtime *runtime = begin(2);
@@ -156,6 +164,7 @@ TEST(a_larger_limit_lets_what_waits_begin)
     finish(runtime);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(jobs_are_not_limited)
 {
     cen_runtime *runtime = begin(2);
@@ -165,6 +174,7 @@ TEST(jobs_are_not_limited)
     finish(runtime);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(what_waits_at_the_limit_is_run_before_a_runtime_ends)
 {
     cen_runtime *runtime = begin(2);
@@ -187,6 +197,7 @@ TEST(a_limit_of_one_or_less_is_refused)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.helper-limit */
 TEST(the_process_own_runtime_keeps_its_limit_when_it_is_made_again)
 {
     expect_equal(cen_runtime_max_helpers_set(NULL, 5), CEN_OK);

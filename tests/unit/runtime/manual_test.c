@@ -8,6 +8,7 @@ static const int64_t second = 1000000000;
 
 /* ---- Poll --------------------------------------------------------------------------- */
 
+/* guarantees: runtime.poll */
 TEST(poll_runs_what_is_due_on_the_calling_thread_and_says_when_to_come_again)
 {
     cen_runtime *runtime = make_runtime(.manual = true);
@@ -36,6 +37,7 @@ TEST(poll_runs_what_is_due_on_the_calling_thread_and_says_when_to_come_again)
 }
 
 /* The wheel is coarse far away: who comes when it says so misses nothing. */
+/* guarantees: runtime.poll */
 TEST(whoever_comes_when_poll_says_so_is_never_late)
 {
     static const int64_t delays[] = {1, 1048576, 70000000, 5000000000, 86400000000000};
@@ -72,6 +74,7 @@ static void poll_inside(chime *self)
     expect_equal(ceni_errand_unpost(self->runtime, &errand.errand), 1); /* it is on this stack: nobody shall run it */
 }
 
+/* guarantees: runtime.poll */
 TEST(a_poll_from_within_runs_nothing_and_answers_0)
 {
     cen_runtime *runtime = make_runtime(.manual = true);
@@ -92,6 +95,7 @@ static void run_poll(void *argument)
     cen_runtime_poll(argument);
 }
 
+/* guarantees: runtime.poll */
 TEST(one_thread_at_a_time_runs_and_another_that_polls_is_answered_0)
 {
     cen_runtime *runtime = make_runtime(.manual = true);
@@ -119,6 +123,7 @@ static void post_itself(job *self)
     post_job(self);
 }
 
+/* guarantees: runtime.poll */
 TEST(work_that_makes_more_work_does_not_keep_a_poll_for_ever)
 {
     cen_runtime *runtime = make_runtime(.manual = true);
@@ -174,6 +179,7 @@ TEST(with_virtual_time_tend_answers_on_the_real_clock)
 
 /* ---- Virtual time --------------------------------------------------------------------- */
 
+/* guarantees: runtime.virtual-time */
 TEST(virtual_time_stands_still_until_it_is_moved)
 {
     cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true);
@@ -196,6 +202,7 @@ TEST(virtual_time_stands_still_until_it_is_moved)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.virtual-time */
 TEST(each_alarm_on_the_way_is_called_at_its_own_moment_and_in_order)
 {
     chime_log[0] = '\0';
@@ -235,6 +242,7 @@ static void post_it(chime *self)
     post_job(to_post);
 }
 
+/* guarantees: runtime.virtual-time */
 TEST(an_errand_that_an_alarm_posts_runs_at_the_alarms_moment)
 {
     cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true);
@@ -252,6 +260,7 @@ TEST(an_errand_that_an_alarm_posts_runs_at_the_alarms_moment)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.virtual-time */
 TEST(an_alarm_in_the_past_does_not_turn_virtual_time_back)
 {
     cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true);
@@ -265,6 +274,7 @@ TEST(an_alarm_in_the_past_does_not_turn_virtual_time_back)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.virtual-time */
 TEST(virtual_time_moves_forward_only_and_stops_before_the_end_of_time)
 {
     cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true), *real = make_runtime(.manual = true);
@@ -289,6 +299,7 @@ static void advance_inside(chime *self)
     status_inside = cen_runtime_advance(self->runtime, second);
 }
 
+/* guarantees: runtime.virtual-time */
 TEST(virtual_time_cannot_be_moved_from_within_what_it_runs)
 {
     cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true);
@@ -308,6 +319,7 @@ static void move_a_second(void *argument)
     expect_equal(cen_runtime_advance(argument, second), CEN_OK);
 }
 
+/* guarantees: runtime.virtual-time */
 TEST(whoever_moves_virtual_time_waits_for_one_who_runs)
 {
     cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true);

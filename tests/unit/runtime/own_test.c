@@ -29,6 +29,7 @@ static void use(cen_runtime *runtime, unsigned helpers)
     expect(unset_chime(&alarm));
 }
 
+/* guarantees: runtime.default */
 TEST(the_process_own_runtime_has_no_thread_before_there_is_work_and_none_after_its_last_user)
 {
     at_rest = threads_at_rest();
@@ -44,6 +45,7 @@ TEST(the_process_own_runtime_has_no_thread_before_there_is_work_and_none_after_i
     }
 }
 
+/* guarantees: runtime.free */
 TEST(an_explicit_runtime_takes_its_threads_along)
 {
     at_rest = threads_at_rest();
@@ -59,6 +61,7 @@ static void leave_inside(job *self)
     ceni_runtime_leave(self->runtime);
 }
 
+/* guarantees: runtime.default */
 TEST(a_helper_on_which_the_last_user_leaves_ends_itself)
 {
     at_rest = threads_at_rest();
@@ -74,6 +77,7 @@ TEST(a_helper_on_which_the_last_user_leaves_ends_itself)
     }
 }
 
+/* guarantees: runtime.linger */
 TEST(a_helper_that_has_lingered_is_gone)
 {
     at_rest = threads_at_rest();
@@ -123,6 +127,7 @@ static void expect_all_blocked(void)
     sigemptyset(&mask_inside);
 }
 
+/* guarantees: runtime.signals */
 TEST(keeper_and_helpers_block_all_signals_and_bear_the_runtimes_name)
 {
     cen_runtime *runtime = make_runtime(.name = "orders");
@@ -175,6 +180,7 @@ static void leave_blocked_threads_behind(void)
     for (int i = 0; i < 3; i++) await_count(&blocked[i].runs, 1);
 }
 
+/* guarantees: runtime.signals */
 TEST(main_can_return_while_helpers_are_blocked)
 {
     fflush(stdout);

@@ -15,6 +15,7 @@ static bool readable(cen_runtime *runtime)
     return ready == 1;
 }
 
+/* guarantees: runtime.poll */
 TEST(the_descriptor_is_readable_when_something_is_due_before_the_last_poll_said)
 {
     cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true);
@@ -54,6 +55,7 @@ static void set_another(chime *self)
 }
 
 /* A poll tells its caller what it found itself; one who tends or moves the clock tells the loop. */
+/* guarantees: runtime.poll */
 TEST(what_is_set_from_within_rings_unless_poll_itself_says_so)
 {
     cen_runtime *runtime = make_runtime(.manual = true, .virtual_time = true);
@@ -96,6 +98,7 @@ static void set_from_another_thread(void *argument)
 }
 
 /* The loop of the header: it sleeps without limit, and is woken by the descriptor. */
+/* guarantees: runtime.poll */
 TEST(a_poll_loop_sleeps_in_poll_and_runs_everything_in_time)
 {
     cen_runtime *runtime = make_runtime(.manual = true);

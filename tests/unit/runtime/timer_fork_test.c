@@ -15,7 +15,7 @@ static void await_keeper(cen_runtime *runtime)
 {
     cen_timer timer;
     cen_timer_init(&timer);
-    expect_equal(cen_timer_start(&timer, runtime, CEN_NOW), CEN_OK);
+    expect_equal(cen_timer_start(&timer, runtime, CEN_NOW, NULL), CEN_OK);
     expect_equal(cen_future_wait(&timer.future, CEN_NEVER), CEN_OK);
     while (look_at(runtime).users > 1) ceni_thread_yield(); /* the process' own is left after that */
 }
@@ -25,8 +25,8 @@ static void prepare(void)
     explicit_one = make_runtime(.name = "parents");
     cen_timer_init(&of_own);
     cen_timer_init(&of_explicit);
-    expect_equal(cen_timer_start(&of_own, NULL, CEN_NEVER), CEN_OK);
-    expect_equal(cen_timer_start(&of_explicit, explicit_one, CEN_NEVER), CEN_OK);
+    expect_equal(cen_timer_start(&of_own, NULL, CEN_NEVER, NULL), CEN_OK);
+    expect_equal(cen_timer_start(&of_explicit, explicit_one, CEN_NEVER, NULL), CEN_OK);
     await_keeper(NULL);
     await_keeper(explicit_one);
 }
@@ -60,12 +60,13 @@ static void start_some(void)
 {
     cen_timer timer;
     cen_timer_init(&timer);
-    expect_equal(cen_timer_start(&timer, explicit_one, CEN_NOW), CEN_FORKED);
-    expect_equal(cen_timer_start(&timer, NULL, cen_in_ms(1)), CEN_OK);
+    expect_equal(cen_timer_start(&timer, explicit_one, CEN_NOW, NULL), CEN_FORKED);
+    expect_equal(cen_timer_start(&timer, NULL, cen_in_ms(1), NULL), CEN_OK);
     expect_equal(cen_future_wait(&timer.future, CEN_NEVER), CEN_OK);
     expect_equal(timer.future.status, CEN_OK);
 }
 
+/* guarantees: runtime.timer-L14 */
 TEST(a_child_starts_timers_on_a_runtime_of_its_own_and_not_on_its_parents)
 {
     prepare();
@@ -79,11 +80,12 @@ static void give_up_the_parents(void)
     expect(cen_future_cancel(&of_explicit.future));
     expect_equal(look_at(NULL).users, 0);
     cen_timer_init(&of_own);
-    expect_equal(cen_timer_start(&of_own, NULL, CEN_NOW), CEN_OK);
+    expect_equal(cen_timer_start(&of_own, NULL, CEN_NOW, NULL), CEN_OK);
     expect_equal(cen_future_wait(&of_own.future, CEN_NEVER), CEN_OK);
     free_runtime(explicit_one);
 }
 
+/* guarantees: runtime.timer-L14 */
 TEST(in_a_child_the_parents_timers_can_be_given_up_and_the_parent_notices_nothing)
 {
     prepare();
@@ -102,12 +104,13 @@ static void give_up_what_may_be_due(void)
 }
 
 /* The keeper may be anywhere in its call when the child is made, with the runtime's lock held. */
+/* guarantees: runtime.timer-L14 */
 TEST(a_child_that_is_forked_while_a_timer_is_due_is_not_held_up)
 {
     prepare();
     for (int i = 0; i < FORKS; i++) {
         cen_timer_init(&racing);
-        expect_equal(cen_timer_start(&racing, explicit_one, cen_in_us(i % 20)), CEN_OK);
+        expect_equal(cen_timer_start(&racing, explicit_one, cen_in_us(i % 20), NULL), CEN_OK);
         in_a_child(give_up_what_may_be_due);
         expect_equal(cen_future_wait(&racing.future, CEN_NEVER), CEN_OK);
     }

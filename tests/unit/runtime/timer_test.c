@@ -10,7 +10,7 @@ static const int64_t second = 1000000000;
 static void start_timer(cen_timer *timer, cen_runtime *runtime, cen_deadline when)
 {
     cen_timer_init(timer);
-    expect_equal(cen_timer_start(timer, runtime, when), CEN_OK);
+    expect_equal(cen_timer_start(timer, runtime, when, NULL), CEN_OK);
 }
 
 static bool is_done(const cen_timer *timer)
@@ -36,6 +36,7 @@ static void expect_nothing_left(void)
 
 /* ---- Its moment ------------------------------------------------------------------------ */
 
+/* guarantees: runtime.timer */
 TEST(a_timer_is_done_at_its_moment_and_not_a_nanosecond_earlier)
 {
     static const int64_t delays[] = {1, 999, 1048577, 65 * 1048576, 5000000000, 86400000000000};
@@ -53,6 +54,7 @@ TEST(a_timer_is_done_at_its_moment_and_not_a_nanosecond_earlier)
     expect_nothing_left();
 }
 
+/* guarantees: runtime.timer */
 TEST(a_relative_time_counts_from_the_start)
 {
     cen_timer timer;
@@ -60,13 +62,14 @@ TEST(a_relative_time_counts_from_the_start)
     cen_timer_init(&timer);
     pass(5 * second);
     int64_t began = ceni_clock_now();
-    expect_equal(cen_timer_start(&timer, NULL, in_a_second), CEN_OK);
+    expect_equal(cen_timer_start(&timer, NULL, in_a_second, NULL), CEN_OK);
     pass_until(began + second - 1);
     expect(!is_done(&timer));
     pass_until(began + second);
     expect_done(&timer);
 }
 
+/* guarantees: runtime.timer */
 TEST(a_moment_that_has_passed_is_done_soon_and_never_within_the_start)
 {
     const cen_deadline past[] = {CEN_NOW, cen_at(1), cen_in_ns(0), cen_in_ns(-1)};
@@ -85,6 +88,7 @@ TEST(a_moment_that_has_passed_is_done_soon_and_never_within_the_start)
     expect_nothing_left();
 }
 
+/* guarantees: runtime.timer */
 TEST(a_timer_for_never_ends_by_cancel_only)
 {
     const cen_deadline never[] = {CEN_NEVER, cen_in_s(INT64_MAX), cen_in_ns(INT64_MAX - 1)};
@@ -110,13 +114,14 @@ static void note(cen_future *future)
     told_on = ceni_thread_id();
 }
 
+/* guarantees: runtime.timer */
 TEST(a_timer_tells_its_executor_once_whether_it_was_named_before_or_after_the_start)
 {
     cen_timer before, after;
     told = 0;
     cen_timer_init(&before);
     expect_equal(cen_future_then(&before.future, note, cen_inline()), CEN_OK);
-    expect_equal(cen_timer_start(&before, NULL, cen_in_s(1)), CEN_OK);
+    expect_equal(cen_timer_start(&before, NULL, cen_in_s(1), NULL), CEN_OK);
     start_timer(&after, NULL, cen_in_s(2));
     expect_equal(cen_future_then(&after.future, note, cen_inline()), CEN_OK);
     pass(second);
@@ -159,6 +164,7 @@ TEST(a_timer_in_a_group_limits_what_it_is_there_with)
 
 /* ---- Giving it up ---------------------------------------------------------------------------- */
 
+/* guarantees: runtime.timer-cancel */
 TEST(a_timer_that_is_given_up_is_never_done_and_lets_go_of_its_runtime)
 {
     cen_timer timer;
@@ -178,6 +184,7 @@ TEST(a_timer_that_is_given_up_is_never_done_and_lets_go_of_its_runtime)
     expect_done(&timer);
 }
 
+/* guarantees: runtime.timer-cancel */
 TEST(a_timer_that_is_done_cannot_be_given_up)
 {
     cen_timer timer;
@@ -197,6 +204,7 @@ static void give_up_other(cen_future *future)
     other_given_up = cen_future_cancel(&other->future);
 }
 
+/* guarantees: runtime.timer-cancel */
 TEST(a_timer_can_give_up_another_that_is_due_at_the_same_moment_and_not_itself)
 {
     cen_timer first, next;
@@ -222,20 +230,20 @@ TEST(what_cannot_be_started_is_refused_and_nothing_changes)
     cen_timer timer;
     cen_timer_init(NULL);
     cen_timer_init(&timer);
-    expect_equal(cen_timer_start(NULL, NULL, CEN_NOW), CEN_INVALID);
-    expect_equal(cen_timer_start(&timer, NULL, (cen_deadline){0}), CEN_INVALID);
+    expect_equal(cen_timer_start(NULL, NULL, CEN_NOW, NULL), CEN_INVALID);
+    expect_equal(cen_timer_start(&timer, NULL, (cen_deadline){0}, NULL), CEN_INVALID);
     expect_equal(cen_future_wait(&timer.future, CEN_NOW), CEN_INVALID); /* nobody has promised it */
     expect_nothing_left();
-    expect_equal(cen_timer_start(&timer, NULL, cen_in_s(1)), CEN_OK);
-    expect_equal(cen_timer_start(&timer, NULL, CEN_NOW), CEN_MISUSE);
+    expect_equal(cen_timer_start(&timer, NULL, cen_in_s(1), NULL), CEN_OK);
+    expect_equal(cen_timer_start(&timer, NULL, CEN_NOW, NULL), CEN_MISUSE);
     ceni_world_settle();
     expect(!is_done(&timer));
     pass(second);
-    expect_equal(cen_timer_start(&timer, NULL, CEN_NOW), CEN_MISUSE);
+    expect_equal(cen_timer_start(&timer, NULL, CEN_NOW, NULL), CEN_MISUSE);
     expect_done(&timer);
     start_timer(&timer, NULL, CEN_NEVER);
     expect(cen_future_cancel(&timer.future));
-    expect_equal(cen_timer_start(&timer, NULL, CEN_NOW), CEN_MISUSE);
+    expect_equal(cen_timer_start(&timer, NULL, CEN_NOW, NULL), CEN_MISUSE);
     expect_nothing_left();
 }
 
@@ -253,10 +261,11 @@ static void start_again(cen_future *future)
     if (told < repetitions) {
         cen_timer_init(&repeated);
         expect_equal(cen_future_then(&repeated.future, start_again, cen_inline()), CEN_OK);
-        expect_equal(cen_timer_start(&repeated, NULL, cen_in_s(1)), CEN_OK);
+        expect_equal(cen_timer_start(&repeated, NULL, cen_in_s(1), NULL), CEN_OK);
     }
 }
 
+/* guarantees: runtime.timer-life */
 TEST(a_timer_that_is_started_again_when_it_is_done_keeps_the_process_own_runtime)
 {
     told = 0;
@@ -271,6 +280,7 @@ TEST(a_timer_that_is_started_again_when_it_is_done_keeps_the_process_own_runtime
     expect_nothing_left();
 }
 
+/* guarantees: runtime.timer-life */
 TEST(an_explicit_runtime_is_busy_until_its_timers_are_done_or_given_up)
 {
     cen_timer one, two;
@@ -288,6 +298,7 @@ TEST(an_explicit_runtime_is_busy_until_its_timers_are_done_or_given_up)
 }
 
 /* When free succeeds the job may still be on its way: nobody uses the runtime any more but its own threads. */
+/* guarantees: runtime.timer-life */
 TEST(a_timer_whose_done_runs_on_its_own_runtime_is_told_before_that_is_gone)
 {
     cen_timer timer;
@@ -295,12 +306,13 @@ TEST(a_timer_whose_done_runs_on_its_own_runtime_is_told_before_that_is_gone)
     told = 0;
     cen_timer_init(&timer);
     expect_equal(cen_future_then(&timer.future, note, cen_runtime_executor(runtime)), CEN_OK);
-    expect_equal(cen_timer_start(&timer, runtime, CEN_NOW), CEN_OK);
+    expect_equal(cen_timer_start(&timer, runtime, CEN_NOW, NULL), CEN_OK);
     while (cen_runtime_free(runtime) == CEN_BUSY) ceni_thread_yield();
     expect_equal(told, 1);
     expect_nothing_left();
 }
 
+/* guarantees: runtime.timer */
 TEST(with_virtual_time_a_timer_is_done_when_the_clock_is_moved_there)
 {
     cen_timer relative, absolute, later;
@@ -323,6 +335,7 @@ TEST(with_virtual_time_a_timer_is_done_when_the_clock_is_moved_there)
     free_runtime(runtime);
 }
 
+/* guarantees: runtime.timer */
 TEST(a_manual_runtime_says_when_its_timer_will_be_due)
 {
     cen_timer timer;
@@ -336,4 +349,20 @@ TEST(a_manual_runtime_says_when_its_timer_will_be_due)
     expect_equal(cen_runtime_poll(runtime), -1);
     expect_done(&timer);
     free_runtime(runtime);
+}
+
+TEST(a_timer_that_does_not_start_says_why)
+{
+    cen_timer timer;
+    cen_error error;
+    cen_timer_init(&timer);
+    expect_equal(cen_timer_start(NULL, NULL, CEN_NOW, &error), CEN_INVALID);
+    expect_text(error.text, "cen_timer_start: the timer is NULL");
+    expect_equal(cen_timer_start(&timer, NULL, CEN_DEFAULT, &error), CEN_INVALID);
+    expect(strstr(error.text, "no default deadline"));
+    expect_equal(cen_timer_start(&timer, NULL, CEN_NEVER, &error), CEN_OK);
+    expect_equal(cen_timer_start(&timer, NULL, CEN_NEVER, &error), CEN_MISUSE);
+    expect(strstr(error.text, "cen_timer_init"));
+    expect(cen_future_cancel(&timer.future));
+    expect_nothing_left();
 }

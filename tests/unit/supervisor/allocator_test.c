@@ -15,6 +15,7 @@ static cen_status add_named(int i)
     return cen_supervisor_add(supervisor, &options, CEN_NEVER, NULL, NULL);
 }
 
+/* guarantees: pool.allocator-unlocked */
 TEST(the_allocator_is_called_with_no_lock_held_by_a_supervisor)
 {
     init_kids();
@@ -33,7 +34,8 @@ TEST(the_allocator_is_called_with_no_lock_held_by_a_supervisor)
     expect_equal(allocs_since(), 2);
     frees_since();
 
-    for (int i = 0; i < MANY - 2; i++) expect_equal(cen_supervisor_remove(supervisor, names[i], CEN_NEVER), CEN_OK);
+    for (int i = 0; i < MANY - 2; i++)
+        expect_equal(cen_supervisor_remove(supervisor, names[i], CEN_NEVER, NULL), CEN_OK);
     expect(frees_since() >= 2 * (MANY - 2)); /* at once, not with the supervisor */
     end_supervisor();
     expect_equal(ceni_load_seq_cst(&unlocked_allocs), ceni_load_seq_cst(&unlocked_frees));
@@ -43,7 +45,8 @@ TEST(the_allocator_is_called_with_no_lock_held_by_a_supervisor)
 static void remove_it(void *argument, const cen_child_stats *child)
 {
     (void)argument;
-    if (strcmp(child->name, "n0") == 0) expect_equal(cen_supervisor_remove(supervisor, "n0", CEN_NOW), CEN_TIMEOUT);
+    if (strcmp(child->name, "n0") == 0)
+        expect_equal(cen_supervisor_remove(supervisor, "n0", CEN_NOW, NULL), CEN_TIMEOUT);
     poll();
 }
 

@@ -127,12 +127,11 @@ TEST(what_becomes_of_children_is_in_the_events_with_or_without_a_listener)
     expect_equal(events_of("supervisor", "child_started", NULL), 2);
     die(0, false);
     expect_event("supervisor", "child_ended", CEN_LEVEL_WARNING,
-                 "child \"a\" of supervisor \"store\" has ended: the line was cut");
-    expect_event("supervisor", "child_restarted", CEN_LEVEL_NOTICE,
-                 "child \"a\" of supervisor \"store\" was started again");
+                 "supervisor \"store\": child \"a\" ended: the line was cut");
+    expect_event("supervisor", "child_restarted", CEN_LEVEL_NOTICE, "supervisor \"store\": child \"a\" restarted");
     die(1, false);
-    expect_event("supervisor", "gave_up", CEN_LEVEL_ERROR, "supervisor \"store\" gave up: more than 1 restarts");
-    expect_event("supervisor", "over", CEN_LEVEL_NOTICE, "supervisor \"store\" is over");
+    expect_event("supervisor", "gave_up", CEN_LEVEL_ERROR, "supervisor \"store\": gave up: more than 1 restarts");
+    expect_event("supervisor", "over", CEN_LEVEL_NOTICE, "supervisor \"store\": it is over");
     end_supervisor();
 }
 
@@ -146,12 +145,12 @@ TEST(a_start_that_fails_and_one_that_lingers_are_in_the_events)
     children[1].kill = kill_kid;
     make_supervisor(children, 2, .name = "store", .retry_start = true, .backoff_initial_ns = 10 * second);
     expect_event("supervisor", "child_failed", CEN_LEVEL_WARNING,
-                 "child \"a\" of supervisor \"store\" did not start: a does not start");
+                 "supervisor \"store\": child \"a\" failed to start: a does not start");
     expect_equal(cen_supervisor_stop(supervisor, CEN_NOW, NULL, NULL), CEN_TIMEOUT);
-    expect_event("supervisor", "child_killed", CEN_LEVEL_WARNING, "child \"b\" of supervisor \"store\" is killed");
+    expect_event("supervisor", "child_killed", CEN_LEVEL_WARNING, "supervisor \"store\": child \"b\" killed");
     cen_event last = {.text = ""};
     expect_equal(events_of("supervisor", "child_abandoned", &last), 2); /* nobody is waited for any more */
     expect_equal(last.level, CEN_LEVEL_WARNING);
-    expect(strstr(last.text, "of supervisor \"store\" did not end in time") != NULL);
+    expect(strstr(last.text, "supervisor \"store\": child \"") && strstr(last.text, "did not end in time"));
     free_all();
 }

@@ -47,7 +47,7 @@ TEST(a_name_that_is_there_already_is_an_error_and_changes_nothing)
     cen_child_options children[] = {kid_options(0)}, twice[] = {kid_options(0), kid_options(1), kid_options(0)};
     make_supervisor(children, 1, .name = "family");
     expect_equal(cen_supervisor_add(supervisor, &children[0], CEN_NEVER, NULL, &error), CEN_EXISTS);
-    expect_text(error.text, "supervisor \"family\" has a child \"a\" already");
+    expect_text(error.text, "supervisor \"family\": child \"a\" already exists");
     expect_equal(look().children, 1);
     end_supervisor();
     history[0] = '\0';
@@ -87,8 +87,8 @@ TEST(more_children_than_may_be_are_refused_with_both_numbers)
     expect_equal(cen_supervisor_add(supervisor, &third, CEN_NEVER, NULL, &error), CEN_FULL);
     expect_equal(error.current, 2);
     expect_equal(error.max, 2);
-    expect_text(error.text, "supervisor \"family\" has 2 children, and may have 2");
-    expect_equal(cen_supervisor_remove(supervisor, "a", CEN_NEVER), CEN_OK);
+    expect_text(error.text, "supervisor \"family\": full (2 children, max_children = 2)");
+    expect_equal(cen_supervisor_remove(supervisor, "a", CEN_NEVER, NULL), CEN_OK);
     add(&third);
     expect_history("abAc");
     end_supervisor();
@@ -136,7 +136,7 @@ TEST(an_add_whose_deadline_passes_leaves_the_child_there)
     one.reports_start = true;
     expect_equal(cen_supervisor_new(&options, &supervisor, NULL), CEN_OK); /* with threads */
     expect_equal(cen_supervisor_add(supervisor, &one, cen_in_s(1), NULL, &error), CEN_TIMEOUT);
-    expect_text(error.text, "child \"a\" of supervisor \"family\" has not started yet");
+    expect_text(error.text, "supervisor \"family\": child \"a\" has not started by the deadline");
     expect_equal(look().starting, 1);
     expect(cen_child_report_started(kids[0].child));
     ceni_world_settle();
@@ -152,10 +152,10 @@ TEST(a_terminated_child_stays_down_until_it_is_restarted)
     init_kids();
     cen_child_options children[] = {kid_options(0), kid_options(1)};
     make_supervisor(children, 2, .name = NULL);
-    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER), CEN_OK);
+    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER, NULL), CEN_OK);
     expect_history("abA");
     expect_equal(child_at(0).state, CEN_CHILD_DOWN);
-    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER), CEN_OK); /* it is down */
+    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER, NULL), CEN_OK); /* it is down */
     expect_equal(cen_supervisor_restart(supervisor, "b", CEN_NEVER, NULL), CEN_BUSY);
     expect_equal(cen_supervisor_restart(supervisor, "a", CEN_NEVER, NULL), CEN_OK);
     expect_history("a");
@@ -169,7 +169,7 @@ TEST(a_restart_that_fails_says_why_and_leaves_the_child_down)
     init_kids();
     cen_child_options children[] = {kid_options(0)};
     make_supervisor(children, 1, .name = NULL);
-    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER), CEN_OK);
+    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER, NULL), CEN_OK);
     kids[0].fails = 1;
     expect_equal(cen_supervisor_restart(supervisor, "a", CEN_NEVER, &error), CEN_DRIVER);
     expect_text(error.text, "a does not start");
@@ -197,9 +197,9 @@ TEST(a_temporary_child_that_is_terminated_is_forgotten)
     cen_child_options children[] = {kid_options(0)};
     children[0].restart = CEN_RESTART_TEMPORARY;
     make_supervisor(children, 1, .name = NULL);
-    expect_equal(cen_child_terminate(kids[0].child, CEN_NEVER), CEN_OK);
+    expect_equal(cen_child_terminate(kids[0].child, CEN_NEVER, NULL), CEN_OK);
     expect(!find_child("a", &stats));
-    expect_equal(cen_child_terminate(kids[0].child, CEN_NEVER), CEN_ABSENT);
+    expect_equal(cen_child_terminate(kids[0].child, CEN_NEVER, NULL), CEN_ABSENT);
     end_and_count();
 }
 
@@ -208,15 +208,31 @@ TEST(what_is_not_there_cannot_be_changed)
     init_kids();
     cen_child_options one = kid_options(0);
     make_supervisor(NULL, 0, .name = NULL);
-    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER), CEN_ABSENT);
-    expect_equal(cen_supervisor_remove(supervisor, "a", CEN_NEVER), CEN_ABSENT);
+    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER, NULL), CEN_ABSENT);
+    expect_equal(cen_supervisor_remove(supervisor, "a", CEN_NEVER, NULL), CEN_ABSENT);
     expect_equal(cen_supervisor_restart(supervisor, "a", CEN_NEVER, NULL), CEN_ABSENT);
-    expect_equal(cen_supervisor_terminate(supervisor, NULL, CEN_NEVER), CEN_INVALID);
+    expect_equal(cen_supervisor_terminate(supervisor, NULL, CEN_NEVER, NULL), CEN_INVALID);
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_add(supervisor, &one, CEN_NEVER, NULL, NULL), CEN_CLOSED);
-    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER), CEN_CLOSED);
+    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER, NULL), CEN_CLOSED);
     expect_equal(cen_supervisor_restart(supervisor, "a", CEN_NEVER, NULL), CEN_CLOSED);
     free_all();
+}
+
+TEST(a_terminate_or_a_remove_that_fails_says_why)
+{
+    cen_error error;
+    init_kids();
+    cen_child_options children[] = {kid_options(0)};
+    make_supervisor(children, 1, .name = "family");
+    expect_equal(cen_supervisor_terminate(supervisor, "nobody", CEN_NEVER, &error), CEN_ABSENT);
+    expect_text(error.text, "supervisor \"family\": no child \"nobody\"");
+    expect_equal(error.status, CEN_ABSENT);
+    expect_equal(cen_supervisor_remove(supervisor, NULL, CEN_NEVER, &error), CEN_INVALID);
+    expect(strstr(error.text, "cen_supervisor_remove: "));
+    expect_equal(cen_child_terminate((cen_child){0, 0}, CEN_NEVER, &error), CEN_ABSENT);
+    expect_text(error.text, "cen_child_terminate: the child has ended");
+    end_and_count();
 }
 
 TEST(a_terminate_whose_deadline_passes_goes_on)
@@ -225,7 +241,7 @@ TEST(a_terminate_whose_deadline_passes_goes_on)
     cen_child_options children[] = {kid_options(0)};
     kids[0].lingers = true;
     make_supervisor(children, 1, .name = NULL);
-    expect_equal(cen_supervisor_remove(supervisor, "a", CEN_NOW), CEN_TIMEOUT);
+    expect_equal(cen_supervisor_remove(supervisor, "a", CEN_NOW, NULL), CEN_TIMEOUT);
     poll();
     expect_equal(child_at(0).state, CEN_CHILD_STOPPING);
     expect(cen_child_report_ended(kids[0].child, NULL));
@@ -273,7 +289,7 @@ TEST(many_children_come_and_go)
     for (int i = 0; i < 100; i++) {
         char name[16];
         snprintf(name, sizeof name, "#%d", i * 199 + 1);
-        expect_equal(cen_supervisor_remove(supervisor, name, CEN_NEVER), CEN_OK);
+        expect_equal(cen_supervisor_remove(supervisor, name, CEN_NEVER, NULL), CEN_OK);
     }
     expect_equal(look().running, MANY - 100);
     end_and_count();
@@ -330,7 +346,7 @@ TEST(a_significant_child_that_is_restarted_stops_nothing)
 TEST(a_child_that_is_not_significant_stops_nothing)
 {
     make_significant(CEN_AUTO_STOP_ANY, CEN_RESTART_TRANSIENT, CEN_RESTART_TRANSIENT);
-    expect_equal(cen_supervisor_terminate(supervisor, "c", CEN_NEVER), CEN_OK);
+    expect_equal(cen_supervisor_terminate(supervisor, "c", CEN_NEVER, NULL), CEN_OK);
     expect(look().is_running);
     end_supervisor();
 }
@@ -338,7 +354,7 @@ TEST(a_child_that_is_not_significant_stops_nothing)
 TEST(a_significant_child_that_is_terminated_stops_nothing)
 {
     make_significant(CEN_AUTO_STOP_ANY, CEN_RESTART_TRANSIENT, CEN_RESTART_TRANSIENT);
-    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER), CEN_OK);
+    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER, NULL), CEN_OK);
     expect(look().is_running);
     end_supervisor();
 }
@@ -392,7 +408,7 @@ TEST(a_child_that_is_removed_while_its_group_is_stopped_is_forgotten_and_the_oth
     make_group();
     die(0, false);
     expect_history("C");
-    expect_equal(cen_supervisor_remove(supervisor, "c", CEN_NOW), CEN_TIMEOUT);
+    expect_equal(cen_supervisor_remove(supervisor, "c", CEN_NOW, NULL), CEN_TIMEOUT);
     die(2, true); /* the one at which the stop of the group has come, and its record goes */
     expect_history("B");
     expect_equal(look().children, 2);
@@ -402,7 +418,7 @@ TEST(a_child_that_is_removed_while_its_group_is_stopped_is_forgotten_and_the_oth
     end_group();
     make_group();
     die(0, false);
-    expect_equal(cen_supervisor_remove(supervisor, "b", CEN_NOW), CEN_TIMEOUT);
+    expect_equal(cen_supervisor_remove(supervisor, "b", CEN_NOW, NULL), CEN_TIMEOUT);
     die(2, true);
     die(1, true); /* one whose turn to be stopped had not come when it was removed */
     expect_history("CBac");
@@ -425,7 +441,7 @@ TEST(a_child_that_is_removed_while_its_group_is_started_is_forgotten_and_the_oth
     expect_history("abc");
     die(0, false);
     expect_history("CBab");
-    expect_equal(cen_supervisor_remove(supervisor, "b", CEN_NEVER), CEN_OK);
+    expect_equal(cen_supervisor_remove(supervisor, "b", CEN_NEVER, NULL), CEN_OK);
     poll();
     expect_history("Bc");
     expect_equal(look().running, 2);

@@ -32,7 +32,7 @@ static void see_it_refuse(void)
     cen_future_init(&future);
     expect_equal(cen_supervisor_stats_get(supervisor, &stats), CEN_FORKED);
     expect_equal(cen_supervisor_add(supervisor, &more, CEN_NEVER, NULL, NULL), CEN_FORKED);
-    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER), CEN_FORKED);
+    expect_equal(cen_supervisor_terminate(supervisor, "a", CEN_NEVER, NULL), CEN_FORKED);
     expect_equal(cen_supervisor_restart(supervisor, "a", CEN_NEVER, NULL), CEN_FORKED);
     expect_equal(cen_supervisor_watch(supervisor, &future), CEN_FORKED);
     expect_equal(cen_supervisor_each(supervisor, compare_child, NULL), CEN_FORKED);

@@ -6,6 +6,7 @@
 #include "support/world.h"
 #include "unit/supervisor/kids.h"
 
+/* guarantees: supervisor.intensity */
 TEST(restarts_that_are_just_a_window_apart_are_both_in_it)
 {
     int64_t moments[3];
@@ -87,6 +88,7 @@ static void make_one(int32_t max_restarts, int64_t window_ns)
     make_supervisor(children, 1, .name = "family", .max_restarts = max_restarts, .window_ns = window_ns);
 }
 
+/* guarantees: supervisor.intensity */
 TEST(the_fourth_restart_within_five_seconds_is_one_too_many)
 {
     static const int64_t at[] = {5 * 1000000000LL, 5 * 1000000000LL + 1};
@@ -102,6 +104,7 @@ TEST(the_fourth_restart_within_five_seconds_is_one_too_many)
     }
 }
 
+/* guarantees: supervisor.intensity */
 TEST(a_supervisor_that_gives_up_stops_all_and_says_why)
 {
     cen_future over;
@@ -120,7 +123,7 @@ TEST(a_supervisor_that_gives_up_stops_all_and_says_why)
     expect_events("b ended badly;family gave_up badly;c ended;a ended;family over badly;");
     expect_equal(over.status, CEN_LOST);
     expect_text(error.text,
-                "supervisor \"family\" gave up: more than 1 restarts within 5000 ms; the last was of child \"b\": "
+                "supervisor \"family\": gave up: more than 1 restarts within 5000 ms; last restart: child \"b\": "
                 "the line was cut");
     free_all();
     expect_equal(ceni_world_bytes(), 0);

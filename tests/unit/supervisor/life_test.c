@@ -10,6 +10,7 @@ static void end_and_count(void)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: supervisor.order */
 TEST(children_start_in_order_and_stop_in_reverse_order)
 {
     init_kids();
@@ -52,6 +53,7 @@ TEST(free_is_refused_until_it_is_over)
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: supervisor.order */
 TEST(a_start_that_fails_ends_those_before_it_in_reverse_order_and_new_says_why)
 {
     static const char *const histories[] = {"a", "abA", "abcBA"};
@@ -202,6 +204,7 @@ TEST(an_end_that_is_said_in_start_is_a_death_when_start_has_returned)
     end_and_count();
 }
 
+/* guarantees: supervisor.once */
 TEST(what_is_said_of_an_earlier_start_is_ignored)
 {
     init_kids();
@@ -312,6 +315,7 @@ static bool is_too_late(cen_future *future)
     return false;
 }
 
+/* guarantees: supervisor.future */
 TEST(an_end_is_told_when_a_future_that_is_about_to_be_done_is_done)
 {
     cen_future death;

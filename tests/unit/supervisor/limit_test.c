@@ -18,6 +18,7 @@ static void stop_soon(void)
     poll();
 }
 
+/* guarantees: supervisor.limit */
 TEST(a_child_that_does_not_end_in_its_time_is_abandoned_and_the_next_is_stopped)
 {
     init_kids();
@@ -65,6 +66,7 @@ TEST(a_shutdown_without_a_limit_is_waited_for)
     free_all();
 }
 
+/* guarantees: supervisor.limit */
 TEST(a_child_that_does_not_end_is_killed_and_waited_for_again)
 {
     for (int dies = 0; dies < 2; dies++) {
@@ -162,7 +164,7 @@ TEST(a_start_that_takes_too_long_has_failed_and_is_stopped)
     advance(1);
     expect_history("BA");
     expect_equal(started.status, CEN_TIMEOUT);
-    expect_text(error.text, "child \"b\" had not started after 1000 ms");
+    expect_text(error.text, "child \"b\": start timed out after 1000 ms");
     expect(!cen_child_report_started(kids[1].child));
     free_all();
     expect_equal(ceni_world_bytes(), 0);
@@ -277,7 +279,7 @@ TEST(a_start_that_returns_late_but_within_its_shutdown_is_stopped_and_has_failed
     cen_supervisor_options options = CEN_SUPERVISOR_OPTIONS(.children = &child, .child_count = 1);
     int64_t began = ceni_clock_now();
     expect_equal(cen_supervisor_new(&options, &supervisor, &error), CEN_TIMEOUT);
-    expect_text(error.text, "child \"slow\" had not started after 1000 ms");
+    expect_text(error.text, "child \"slow\": start timed out after 1000 ms");
     expect_equal(ceni_clock_now() - began, 3 * second / 2);
     expect_equal(ceni_load_seq_cst(&slow.stops), 1);
     ceni_world_settle();
@@ -437,6 +439,7 @@ static void use_future_again(void *argument, const cen_supervisor_event *event)
     expect_equal(cen_promise_init(&promise, &death), CEN_OK);
 }
 
+/* guarantees: supervisor.future */
 TEST(when_a_child_is_told_to_be_abandoned_the_future_of_its_death_is_the_programs_again)
 {
     init_kids();

@@ -11,7 +11,7 @@ TEST(a_look_counts_children_by_state_and_what_was_done)
     make_supervisor(children, 2, .name = NULL);
     later.reports_start = true;
     expect_equal(cen_supervisor_add(supervisor, &later, CEN_NOW, NULL, NULL), CEN_OK);
-    expect_equal(cen_supervisor_terminate(supervisor, "b", CEN_NEVER), CEN_OK);
+    expect_equal(cen_supervisor_terminate(supervisor, "b", CEN_NEVER, NULL), CEN_OK);
     die(0, false);
     cen_supervisor_stats stats = look();
     expect_equal(stats.children, 3);
@@ -59,7 +59,7 @@ static void change_meanwhile(void *argument, const cen_child_stats *child)
     walk *self = argument;
     size_t used = strlen(self->seen);
     snprintf(self->seen + used, sizeof self->seen - used, "%s", child->name);
-    if (self->remove) expect_equal(cen_supervisor_remove(supervisor, self->remove, CEN_NEVER), CEN_OK);
+    if (self->remove) expect_equal(cen_supervisor_remove(supervisor, self->remove, CEN_NEVER, NULL), CEN_OK);
     self->remove = NULL;
     if (!self->add) return;
     cen_child_options more = kid_options(self->add[0] - 'a');
@@ -106,18 +106,19 @@ TEST(the_tree_is_dumped_as_text_into_a_buffer_or_piece_by_piece)
     make_supervisor(children, 2, .name = "store", .supervision = CEN_REST_FOR_ONE);
     advance(1500 * milli);
     die(1, false);
-    const char *expected = "supervisor store: running, rest for one, 2 children, 0 restarts\n"
-                           "  a: running for 1500 ms, permanent, 1 start, 0 restarts\n"
-                           "  links: running for 1500 ms, permanent, 1 start, 0 restarts\n"
-                           "    supervisor links: running, one for one, 2 children, 1 restart\n"
-                           "      b: running for 0 ms, permanent, 2 starts, 1 restart; last error: the line was cut\n"
-                           "      c: running for 1500 ms, transient, 1 start, 0 restarts\n";
+    const char *expected =
+        "supervisor \"store\": running, rest for one, 2 children, 0 restarts\n"
+        "  \"a\": running for 1500 ms, permanent, 1 start, 0 restarts\n"
+        "  \"links\": running for 1500 ms, permanent, 1 start, 0 restarts\n"
+        "    supervisor \"links\": running, one for one, 2 children, 1 restart\n"
+        "      \"b\": running for 0 ms, permanent, 2 starts, 1 restart; last error: the line was cut\n"
+        "      \"c\": running for 1500 ms, transient, 1 start, 0 restarts\n";
     expect_equal(cen_supervisor_dump(supervisor, text, sizeof text), strlen(expected));
     expect_text(text, expected);
     expect_equal(cen_supervisor_dump_to(supervisor, collect, pieces), strlen(expected));
     expect_text(pieces, expected);
     expect_equal(cen_supervisor_dump(supervisor, small, sizeof small), strlen(expected));
-    expect_text(small, "supervisor store: r");
+    expect_text(small, "supervisor \"store\":");
     expect_equal(cen_supervisor_dump(supervisor, NULL, 0), strlen(expected));
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);
     expect_equal(cen_supervisor_free(supervisor), CEN_OK);
@@ -174,25 +175,31 @@ TEST(options_of_a_child_that_make_no_sense_are_refused_by_name)
     char text[160];
     sized.size = 1;
     snprintf(text, sizeof text,
-             "a child: options.size is 1, not 8 to 8192 (%zu here); initialise it with its macro or with CEN_SIZED",
+             "cen_child_options.size must be 8 to 8192 (got 1, the library has %zu); initialise it with its macro or "
+             "with CEN_SIZED",
              sizeof sized);
     refuse_child(sized, 0, text);
-    refuse_child(WITH(.stop = stop_kid), 0, "child \"a\": it has neither start nor run");
-    refuse_child(WITH(.start = start_kid, .run = run_nothing), 0, "child \"a\": it has both start and run");
-    refuse_child(WITH(.start = start_kid, .kill_at_once = true), 0, "child \"a\": kill_at_once needs kill");
-    refuse_child(WITH(.start = start_kid, .stops_at_once = true), 0, "child \"a\": stops_at_once needs stop");
-    refuse_child(WITH(.start = start_kid, .start_ns = -2), 0, "child \"a\": start_ns is negative");
-    refuse_child(WITH(.start = start_kid, .shutdown_ns = -2), 0, "child \"a\": shutdown_ns is negative");
-    refuse_child(WITH(.start = start_kid, .kill_ns = -1), 0, "child \"a\": kill_ns is negative");
+    refuse_child(WITH(.stop = stop_kid), 0, "child \"a\": options.start or options.run must be set");
+    refuse_child(WITH(.start = start_kid, .run = run_nothing), 0,
+                 "child \"a\": options.start and options.run must not both be set");
+    refuse_child(WITH(.start = start_kid, .kill_at_once = true), 0,
+                 "child \"a\": options.kill_at_once needs options.kill");
+    refuse_child(WITH(.start = start_kid, .stops_at_once = true), 0,
+                 "child \"a\": options.stops_at_once needs options.stop");
+    refuse_child(WITH(.start = start_kid, .start_ns = -2), 0,
+                 "child \"a\": options.start_ns must not be below CEN_OFF");
+    refuse_child(WITH(.start = start_kid, .shutdown_ns = -2), 0,
+                 "child \"a\": options.shutdown_ns must not be below CEN_OFF");
+    refuse_child(WITH(.start = start_kid, .kill_ns = -1), 0, "child \"a\": options.kill_ns must not be negative");
     refuse_child(WITH(.start = start_kid, .restart = (cen_restart)3), 0,
-                 "child \"a\": restart is none of the three policies");
+                 "child \"a\": options.restart must be a cen_restart");
     refuse_child(WITH(.start = start_kid, .significant = true, .restart = CEN_RESTART_TRANSIENT), 0,
-                 "child \"a\": a significant one needs auto_stop");
+                 "child \"a\": options.significant needs auto_stop of the supervisor");
     refuse_child(WITH(.start = start_kid, .significant = true), CEN_AUTO_STOP_ANY,
-                 "child \"a\": a significant one that is permanent never ends for good");
+                 "child \"a\": options.significant is not allowed with CEN_RESTART_PERMANENT");
     cen_child_options numbered = WITH(.start = start_kid);
     numbered.name = "#1";
-    refuse_child(numbered, 0, "child \"#1\": its name is empty or begins with '#'");
+    refuse_child(numbered, 0, "child \"#1\": options.name must not be empty or begin with '#'");
 }
 
 static void refuse_options(cen_supervisor_options options, const char *text)
@@ -212,21 +219,22 @@ TEST(options_of_a_supervisor_that_make_no_sense_are_refused_by_name)
     expect_equal(cen_supervisor_new(NULL, &supervisor, &error), CEN_INVALID);
     expect_text(error.text, "cen_supervisor_new: options is NULL");
     refuse_options(OPTIONS(.supervision = (cen_supervision)3),
-                   "cen_supervisor_new: options.supervision is none of the three");
+                   "cen_supervisor_new: options.supervision must be a cen_supervision");
     refuse_options(OPTIONS(.auto_stop = (cen_auto_stop)3),
-                   "cen_supervisor_new: options.auto_stop is none of the three");
+                   "cen_supervisor_new: options.auto_stop must be a cen_auto_stop");
     refuse_options(OPTIONS(.child_count = 1), "cen_supervisor_new: options.children is NULL");
     refuse_options(OPTIONS(.nested = true, .started = &started),
-                   "cen_supervisor_new: options.started is not for a nested one");
+                   "cen_supervisor_new: options.started is not allowed with options.nested");
     refuse_options(OPTIONS(.max_restarts = -3),
-                   "cen_supervisor_new: options.max_restarts is neither a number up to 1048576 nor "
-                   "CEN_OFF nor CEN_NONE");
+                   "cen_supervisor_new: options.max_restarts must be 0 to 1048576, CEN_OFF or CEN_NONE");
     refuse_options(OPTIONS(.window_ns = 5),
-                   "cen_supervisor_new: options.window_ns is 5 ns, and less than 100,000 ns is refused; "
+                   "cen_supervisor_new: options.window_ns must be at least 100,000 ns (got 5 ns); "
                    "CEN_MS(n) and CEN_SECONDS(n) give the unit");
-    refuse_options(OPTIONS(.window_ns = -1), "cen_supervisor_new: options.window_ns is negative");
-    refuse_options(OPTIONS(.backoff_initial_ns = -2), "cen_supervisor_new: options.backoff_initial_ns is negative");
-    refuse_options(OPTIONS(.backoff_max_ns = -1), "cen_supervisor_new: options.backoff_max_ns is negative");
-    refuse_options(OPTIONS(.backoff_reset_ns = -1), "cen_supervisor_new: options.backoff_reset_ns is negative");
+    refuse_options(OPTIONS(.window_ns = -1), "cen_supervisor_new: options.window_ns must not be negative");
+    refuse_options(OPTIONS(.backoff_initial_ns = -2),
+                   "cen_supervisor_new: options.backoff_initial_ns must not be below CEN_OFF");
+    refuse_options(OPTIONS(.backoff_max_ns = -1), "cen_supervisor_new: options.backoff_max_ns must not be negative");
+    refuse_options(OPTIONS(.backoff_reset_ns = -1),
+                   "cen_supervisor_new: options.backoff_reset_ns must not be negative");
     expect_equal(ceni_world_bytes(), 0);
 }

@@ -112,7 +112,7 @@ TEST(what_was_added_to_it_is_forgotten_when_it_ends_and_its_own_children_are_not
     make_tree(0);
     cen_child_options more = kid_options(3);
     expect_equal(cen_supervisor_add(inner, &more, CEN_NEVER, NULL, NULL), CEN_OK);
-    expect_equal(cen_supervisor_remove(inner, "b", CEN_NEVER), CEN_OK);
+    expect_equal(cen_supervisor_remove(inner, "b", CEN_NEVER, NULL), CEN_OK);
     expect_history("dB");
     die(0, false);
     expect_history("DCabc");
@@ -184,6 +184,6 @@ TEST(what_is_not_made_to_be_nested_cannot_be_a_child)
     cen_supervisor *other = supervisor;
     cen_child_options child = cen_supervisor_child(other);
     expect_equal(cen_supervisor_add(supervisor, &child, CEN_NEVER, NULL, &error), CEN_INVALID);
-    expect_text(error.text, "child \"outer\": it has neither start nor run");
+    expect_text(error.text, "child \"outer\": options.start or options.run must be set");
     end_supervisor();
 }

@@ -71,11 +71,12 @@ TEST(what_its_group_has_registered_goes_too)
 TEST(what_a_child_has_registered_that_is_terminated_goes)
 {
     make_family(CEN_ONE_FOR_ONE);
-    expect_equal(cen_supervisor_terminate(supervisor, "b", CEN_NEVER), CEN_OK);
+    expect_equal(cen_supervisor_terminate(supervisor, "b", CEN_NEVER, NULL), CEN_OK);
     expect_equal(entries(), 1);
     end_family();
 }
 
+/* guarantees: supervisor.limit */
 TEST(what_an_abandoned_child_has_registered_goes_and_it_registers_no_more)
 {
     cen_owner *owner;
@@ -83,7 +84,7 @@ TEST(what_an_abandoned_child_has_registered_goes_and_it_registers_no_more)
     kids[1].lingers = true;
     cen_child child = kids[1].child;
     expect_equal(cen_child_owner(child, &owner, NULL), CEN_OK);
-    expect_equal(cen_supervisor_terminate(supervisor, "b", CEN_NOW), CEN_TIMEOUT);
+    expect_equal(cen_supervisor_terminate(supervisor, "b", CEN_NOW, NULL), CEN_TIMEOUT);
     advance(5 * second);
     expect_equal(look().abandoned, 1);
     expect_equal(entries(), 1);

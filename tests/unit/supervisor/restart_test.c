@@ -21,6 +21,7 @@ static int64_t wait_of(int i)
     return stats.until - stats.since;
 }
 
+/* guarantees: supervisor.backoff */
 TEST(the_first_restart_comes_at_once_and_the_next_wait_at_random_up_to_a_time_that_doubles)
 {
     static const int64_t most[] = {0, 100, 200, 400, 800, 1600, 1600};
@@ -78,6 +79,7 @@ TEST(a_child_that_has_run_almost_long_enough_waits_on)
     end_supervisor();
 }
 
+/* guarantees: supervisor.backoff */
 TEST(one_that_waits_holds_up_nobody_in_a_one_for_one_supervisor)
 {
     make_patient(3, CEN_ONE_FOR_ONE);
@@ -123,7 +125,7 @@ TEST(one_that_is_terminated_while_its_group_waits_for_it_ends_the_wait)
     make_patient(3, CEN_REST_FOR_ONE);
     die_until_it_waits(1);
     history[0] = '\0';
-    expect_equal(cen_supervisor_terminate(supervisor, "b", CEN_NEVER), CEN_OK);
+    expect_equal(cen_supervisor_terminate(supervisor, "b", CEN_NEVER, NULL), CEN_OK);
     poll();
     expect_history("c");
     expect_equal(child_at(1).state, CEN_CHILD_DOWN);

@@ -264,21 +264,25 @@ static void for_all_scenes(void (*play)(const scene *s))
     expect_equal(ceni_world_bytes(), 0);
 }
 
+/* guarantees: supervisor.model */
 TEST(one_death_and_another_after_its_restart_do_what_the_model_says)
 {
     for_all_scenes(one_after_the_other);
 }
 
+/* guarantees: supervisor.model */
 TEST(two_deaths_at_once_do_what_the_model_says)
 {
     for_all_scenes(both_at_once);
 }
 
+/* guarantees: supervisor.model */
 TEST(a_death_while_a_group_is_being_stopped_does_what_the_model_says)
 {
     for_all_scenes(on_the_way_down);
 }
 
+/* guarantees: supervisor.model */
 TEST(a_death_while_a_group_is_being_started_does_what_the_model_says)
 {
     for_all_scenes(on_the_way_up);

@@ -83,16 +83,19 @@ static void expect_restart(manner first, cen_status status)
     expect_text(events, "w started;w ended badly;w restarted;w ended;s over;");
 }
 
+/* guarantees: supervisor.threads */
 TEST(a_thread_that_returns_badly_is_started_again)
 {
     expect_restart(RETURNS_BADLY, CEN_LOST);
 }
 
+/* guarantees: supervisor.threads */
 TEST(a_thread_that_calls_pthread_exit_is_started_again)
 {
     expect_restart(EXITS, CEN_INTERRUPTED);
 }
 
+/* guarantees: supervisor.threads */
 TEST(a_thread_that_is_cancelled_is_started_again)
 {
     expect_restart(IS_CANCELLED, CEN_INTERRUPTED);
@@ -215,7 +218,7 @@ TEST(a_thread_that_is_cancelled_in_its_walk_ends_when_the_walk_is_over)
     expect(how == PTHREAD_CANCELED);
     expect_equal(visits, 3);
     /* Nobody is left who walks: what is removed is forgotten, and its name free at once. */
-    expect_equal(cen_supervisor_remove(supervisor, "c", CEN_NEVER), CEN_OK);
+    expect_equal(cen_supervisor_remove(supervisor, "c", CEN_NEVER, NULL), CEN_OK);
     expect_equal(cen_supervisor_stats_get(supervisor, &stats), CEN_OK);
     expect_equal(stats.children, 2);
     expect_equal(cen_supervisor_stop(supervisor, CEN_NEVER, NULL, NULL), CEN_OK);

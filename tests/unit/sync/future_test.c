@@ -59,6 +59,7 @@ static void promise_one(cen_future *future, cen_promise *promise)
 
 /* ---- Being done ------------------------------------------------------------------------------ */
 
+/* guarantees: future.once */
 TEST(a_promise_that_is_kept_is_done_with_its_value)
 {
     cen_future future;
@@ -78,6 +79,7 @@ TEST(a_promise_that_is_kept_is_done_with_its_value)
     expect_equal(cen_future_wait(&future, CEN_NEVER), CEN_OK); /* as often as one likes */
 }
 
+/* guarantees: future.once */
 TEST(null_is_a_value_like_any_other)
 {
     cen_future future;
@@ -88,6 +90,7 @@ TEST(null_is_a_value_like_any_other)
     expect(future.status == CEN_OK && !future.value);
 }
 
+/* guarantees: future.once */
 TEST(a_promise_that_fails_passes_on_the_whole_error)
 {
     cen_future future;
@@ -109,6 +112,7 @@ TEST(a_promise_that_fails_passes_on_the_whole_error)
     expect_text(text.text, "too much");
 }
 
+/* guarantees: future.once */
 TEST(a_promise_that_fails_and_does_not_say_why_is_the_drivers_fault)
 {
     for (int say = 0; say < 2; say++) {
@@ -127,6 +131,7 @@ TEST(a_promise_that_fails_and_does_not_say_why_is_the_drivers_fault)
     }
 }
 
+/* guarantees: future.once */
 TEST(a_failure_needs_no_place_for_its_text)
 {
     cen_future future;
@@ -136,6 +141,7 @@ TEST(a_failure_needs_no_place_for_its_text)
     expect_equal(future.status, CEN_CLOSED);
 }
 
+/* guarantees: future.once */
 TEST(a_promise_is_kept_once)
 {
     cen_future future;
@@ -152,6 +158,7 @@ TEST(a_promise_is_kept_once)
     expect(future.status == CEN_DRIVER && !future.value);
 }
 
+/* guarantees: future.memory */
 TEST(a_future_and_its_promise_can_be_used_again_after_init)
 {
     cen_future future;
@@ -167,6 +174,7 @@ TEST(a_future_and_its_promise_can_be_used_again_after_init)
 
 /* ---- What is refused ----------------------------------------------------------------------------- */
 
+/* guarantees: future.consumer */
 TEST(nothing_can_be_done_without_a_future_or_a_promise)
 {
     cen_future future;
@@ -188,6 +196,7 @@ TEST(nothing_can_be_done_without_a_future_or_a_promise)
     expect(cen_promise_complete(&promise, &answer));
 }
 
+/* guarantees: future.once */
 TEST(a_future_is_promised_once)
 {
     cen_future future;
@@ -201,6 +210,7 @@ TEST(a_future_is_promised_once)
     expect_equal(cen_promise_init(&other, &future), CEN_MISUSE);
 }
 
+/* guarantees: future.consumer */
 TEST(waiting_for_what_nobody_promised_or_what_was_given_up_is_invalid)
 {
     cen_future future;
@@ -221,6 +231,7 @@ static void wait_in_a_thread(void *unused)
     waited = cen_future_wait(&waited_for, CEN_NEVER);
 }
 
+/* guarantees: future.consumer */
 TEST(a_future_has_one_consumer)
 {
     cen_future future;
@@ -247,6 +258,7 @@ TEST(a_future_has_one_consumer)
     expect_equal(dones, 0);
 }
 
+/* guarantees: future.consumer */
 TEST(a_future_that_was_given_up_gets_no_done)
 {
     cen_future future;
@@ -258,6 +270,7 @@ TEST(a_future_that_was_given_up_gets_no_done)
 
 /* ---- Then ------------------------------------------------------------------------------------------ */
 
+/* guarantees: future.callback */
 TEST(done_is_called_once_on_the_executor_that_was_named_and_not_before)
 {
     cen_future future;
@@ -273,6 +286,7 @@ TEST(done_is_called_once_on_the_executor_that_was_named_and_not_before)
     expect(dones == 1 && last_done == &future);
 }
 
+/* guarantees: future.callback */
 TEST(done_can_be_named_before_it_is_promised_and_after_it_is_done)
 {
     cen_future future;
@@ -292,6 +306,7 @@ TEST(done_can_be_named_before_it_is_promised_and_after_it_is_done)
     expect(last_done == &future);
 }
 
+/* guarantees: future.callback */
 TEST(who_promises_for_itself_can_say_at_once_how_it_ended)
 {
     cen_future future;
@@ -311,6 +326,7 @@ TEST(who_promises_for_itself_can_say_at_once_how_it_ended)
 
 /* ---- Wait -------------------------------------------------------------------------------------------- */
 
+/* guarantees: future.wait */
 TEST(a_wait_ends_at_its_deadline_and_not_a_nanosecond_earlier_and_can_be_tried_again)
 {
     cen_future future;
@@ -328,6 +344,7 @@ TEST(a_wait_ends_at_its_deadline_and_not_a_nanosecond_earlier_and_can_be_tried_a
     expect_equal(cen_future_wait(&future, CEN_NOW), CEN_OK);
 }
 
+/* guarantees: future.wait */
 TEST(a_zero_deadline_is_thirty_seconds)
 {
     cen_future future;
@@ -338,6 +355,7 @@ TEST(a_zero_deadline_is_thirty_seconds)
     expect_equal(ceni_clock_now(), began + 30 * second);
 }
 
+/* guarantees: future.wait */
 TEST(after_a_wait_that_timed_out_a_future_can_be_given_up_or_have_a_done)
 {
     cen_future future;
@@ -354,6 +372,7 @@ TEST(after_a_wait_that_timed_out_a_future_can_be_given_up_or_have_a_done)
 
 /* ---- Cancel ---------------------------------------------------------------------------------------------- */
 
+/* guarantees: future.cancel */
 TEST(what_was_given_up_is_never_done_and_the_value_stays_the_promisers)
 {
     cen_future future;
@@ -373,6 +392,7 @@ TEST(what_was_given_up_is_never_done_and_the_value_stays_the_promisers)
     }
 }
 
+/* guarantees: future.cancel */
 TEST(what_is_done_cannot_be_given_up)
 {
     cen_future future;
@@ -390,6 +410,7 @@ TEST(what_is_done_cannot_be_given_up)
     expect_equal(dones, 1);
 }
 
+/* guarantees: future.cancel */
 TEST(what_nobody_promised_can_be_given_up_and_what_was_given_up_stays_so)
 {
     cen_future future;
@@ -413,6 +434,7 @@ static void cancel_the_other(cen_future *future)
     other_cancelled = cen_future_cancel(&other);
 }
 
+/* guarantees: future.cancel */
 TEST(a_done_may_give_up_another_future)
 {
     cen_future future;
@@ -439,6 +461,7 @@ static void keep_again(cen_future *future)
     expect_equal(dones, 0); /* not within this one */
 }
 
+/* guarantees: future.memory */
 TEST(a_done_may_use_its_future_once_more)
 {
     cen_future future;
@@ -448,6 +471,7 @@ TEST(a_done_may_use_its_future_once_more)
     expect(dones == 1 && last_done == &future);
 }
 
+/* guarantees: future.memory */
 TEST(futures_promises_and_groups_allocate_nothing)
 {
     cen_future future, *all[1] = {&future};

@@ -37,6 +37,7 @@ static void expect_no_consumer(int i)
 
 /* ---- Any of, all of -------------------------------------------------------------------------------- */
 
+/* guarantees: future.groups */
 TEST(any_of_is_done_with_the_first_member_that_is_done)
 {
     promise_members(3);
@@ -52,6 +53,7 @@ TEST(any_of_is_done_with_the_first_member_that_is_done)
     for (int i = 0; i < 3; i++) expect_no_consumer(i);
 }
 
+/* guarantees: future.groups */
 TEST(any_of_is_ok_although_the_first_member_has_failed)
 {
     promise_members(2);
@@ -65,6 +67,7 @@ TEST(any_of_is_ok_although_the_first_member_has_failed)
     cen_group_leave(&group);
 }
 
+/* guarantees: future.groups */
 TEST(all_of_is_done_with_the_last_member)
 {
     promise_members(3);
@@ -78,6 +81,7 @@ TEST(all_of_is_done_with_the_last_member)
     cen_group_leave(&group);
 }
 
+/* guarantees: future.groups */
 TEST(all_of_waits_for_all_and_names_the_member_that_failed_first)
 {
     promise_members(3);
@@ -93,6 +97,7 @@ TEST(all_of_waits_for_all_and_names_the_member_that_failed_first)
     cen_group_leave(&group);
 }
 
+/* guarantees: future.groups */
 TEST(members_that_are_done_already_count)
 {
     promise_members(3);
@@ -109,6 +114,7 @@ TEST(members_that_are_done_already_count)
     cen_group_leave(&group);
 }
 
+/* guarantees: future.groups */
 TEST(members_may_be_promised_after_the_group_was_made)
 {
     cen_future *one[1] = {&members[0]};
@@ -121,6 +127,7 @@ TEST(members_may_be_promised_after_the_group_was_made)
     cen_group_leave(&group);
 }
 
+/* guarantees: future.group-leave */
 TEST(a_member_that_is_never_promised_can_be_let_go_of)
 {
     cen_future *one[1] = {&members[0]};
@@ -136,6 +143,7 @@ TEST(a_member_that_is_never_promised_can_be_let_go_of)
 
 /* ---- What is refused ------------------------------------------------------------------------------------ */
 
+/* guarantees: future.group-members */
 TEST(a_group_needs_members_each_of_them_once)
 {
     cen_status (*const both[])(cen_group *, cen_future *const *, size_t) = {cen_any_of, cen_all_of};
@@ -154,6 +162,7 @@ TEST(a_group_needs_members_each_of_them_once)
     for (int i = 0; i < MOST; i++) expect_no_consumer(i);
 }
 
+/* guarantees: future.group-members */
 TEST(a_member_that_has_a_consumer_or_was_given_up_is_refused_and_nothing_changes)
 {
     promise_members(3);
@@ -182,6 +191,7 @@ static void wait_for_member(void *unused)
     expect_equal(cen_future_wait(&members[0], CEN_NEVER), CEN_OK);
 }
 
+/* guarantees: future.group-members */
 TEST(a_member_that_a_thread_waits_for_is_refused)
 {
     promise_members(2);
@@ -192,6 +202,7 @@ TEST(a_member_that_a_thread_waits_for_is_refused)
     join(sleeper);
 }
 
+/* guarantees: future.group-members */
 TEST(the_group_is_the_consumer_of_its_members)
 {
     promise_members(1);
@@ -204,6 +215,7 @@ TEST(the_group_is_the_consumer_of_its_members)
 
 /* ---- Leaving ------------------------------------------------------------------------------------------------ */
 
+/* guarantees: future.group-leave */
 TEST(a_group_that_was_left_is_never_done_and_its_members_are_free)
 {
     promise_members(2);
@@ -222,6 +234,7 @@ TEST(a_group_that_was_left_is_never_done_and_its_members_are_free)
     for (size_t i = 0; i < sizeof group; i++) expect_equal(((unsigned char *)&group)[i], 0x5A);
 }
 
+/* guarantees: future.group-cancel */
 TEST(a_groups_future_can_be_given_up_and_that_lets_go_of_the_members)
 {
     promise_members(2);
@@ -237,6 +250,7 @@ TEST(a_groups_future_can_be_given_up_and_that_lets_go_of_the_members)
     expect(cen_future_cancel(&group.future));
 }
 
+/* guarantees: future.group-cancel */
 TEST(a_groups_future_that_is_done_cannot_be_given_up)
 {
     promise_members(2);
@@ -247,6 +261,7 @@ TEST(a_groups_future_that_is_done_cannot_be_given_up)
     expect(cen_future_is_done(&group.future));
 }
 
+/* guarantees: future.group-cancel */
 TEST(a_member_that_is_given_up_never_tells_its_group)
 {
     promise_members(3);
@@ -273,6 +288,7 @@ static void leave_inside(cen_future *future)
     memset(&group, 0x5A, sizeof group);
 }
 
+/* guarantees: future.group-leave */
 TEST(a_group_that_tells_inline_may_be_left_there)
 {
     promise_members(2);
@@ -283,6 +299,7 @@ TEST(a_group_that_tells_inline_may_be_left_there)
     expect_no_consumer(0);
 }
 
+/* guarantees: future.group-leave */
 TEST(a_group_may_tell_an_inbox_and_be_left_before_it_is_told)
 {
     cen_inbox *inbox;
@@ -300,6 +317,7 @@ TEST(a_group_may_tell_an_inbox_and_be_left_before_it_is_told)
 
 /* ---- Groups of groups ------------------------------------------------------------------------------------------ */
 
+/* guarantees: future.groups */
 TEST(a_groups_future_may_be_a_member_of_another_group)
 {
     promise_members(3);
@@ -316,6 +334,7 @@ TEST(a_groups_future_may_be_a_member_of_another_group)
     expect(cen_future_is_done(&inner.future));
 }
 
+/* guarantees: future.group-leave */
 TEST(an_inner_group_that_was_left_does_not_hold_the_outer_one_up)
 {
     promise_members(2);
@@ -330,6 +349,7 @@ TEST(an_inner_group_that_was_left_does_not_hold_the_outer_one_up)
     expect_no_consumer(1);
 }
 
+/* guarantees: future.groups */
 TEST(a_thread_can_wait_for_a_group)
 {
     promise_members(2);

@@ -36,6 +36,7 @@ static void begin(void)
     ceni_holder_publish(&stand_in);
 }
 
+/* guarantees: pool.holder-count */
 TEST(a_thread_is_its_own_holder_by_its_own_number)
 {
     expect_equal(ceni_holder_known(), 0);
@@ -44,6 +45,7 @@ TEST(a_thread_is_its_own_holder_by_its_own_number)
     expect(!ceni_own_is_task(ceni_holder_current()));
 }
 
+/* guarantees: pool.holder-count */
 TEST(a_task_has_a_number_when_it_wants_one_and_not_before)
 {
     ceni_holder one = {0}, other = {0};
@@ -79,6 +81,7 @@ static void number_tasks(void *into)
     }
 }
 
+/* guarantees: pool.holder-count */
 TEST(no_two_tasks_have_the_same_number_on_whatever_threads_they_get_it)
 {
     static uint64_t numbers[2][TASKS];
@@ -109,6 +112,7 @@ static void go_on(void *argument)
     expect_equal(ceni_holder_number(), ceni_thread_id());
 }
 
+/* guarantees: pool.holder-count */
 TEST(a_task_that_goes_on_on_another_thread_is_the_same_holder_there)
 {
     passed task = {.number = 0};
@@ -122,6 +126,7 @@ TEST(a_task_that_goes_on_on_another_thread_is_the_same_holder_there)
     expect_equal(task.holder.held, 2);
 }
 
+/* guarantees: pool.holder-count */
 TEST(holders_nest_and_each_finds_what_it_had)
 {
     enum { DEEP = 5 };
@@ -148,6 +153,7 @@ TEST(holders_nest_and_each_finds_what_it_had)
     expect(!ceni_own_is_task(ceni_holder_current()));
 }
 
+/* guarantees: pool.holder-count */
 TEST(who_surely_holds_nothing_is_answered_without_a_look_and_who_may_is_looked_for_once)
 {
     begin();
@@ -172,6 +178,7 @@ TEST(who_surely_holds_nothing_is_answered_without_a_look_and_who_may_is_looked_f
     expect_equal(ends, 0);
 }
 
+/* guarantees: pool.holder-count */
 TEST(a_holder_that_holds_nothing_and_has_asked_keeps_its_count)
 {
     begin();
@@ -190,6 +197,7 @@ TEST(a_holder_that_holds_nothing_and_has_asked_keeps_its_count)
     ceni_holder_leave(&holder, &before);
 }
 
+/* guarantees: pool.holder-count */
 TEST(a_holder_that_ends_is_told_to_the_pools_if_it_may_hold_something)
 {
     begin();
@@ -208,6 +216,7 @@ TEST(a_holder_that_ends_is_told_to_the_pools_if_it_may_hold_something)
     expect_equal(ends, 1);
 }
 
+/* guarantees: pool.holder-count */
 TEST(before_there_is_a_pool_nobody_is_asked)
 {
     ceni_holder_publish(NULL);
@@ -232,6 +241,7 @@ static void is_a_worker(void *worker)
     expect(*ceni_thread_worker() == worker);
 }
 
+/* guarantees: pool.holder-count */
 TEST(each_thread_has_a_word_for_its_worker)
 {
     int one, other;

@@ -48,6 +48,7 @@ static bool readable(void)
     return ready == 1;
 }
 
+/* guarantees: inbox.one-write */
 TEST(the_descriptor_is_readable_after_an_arm_and_a_post_until_the_next_poll_and_at_no_other_time)
 {
     begin();
@@ -80,6 +81,7 @@ TEST(the_descriptor_is_readable_after_an_arm_and_a_post_until_the_next_poll_and_
 }
 
 /* An edge-triggered watch reports each write: one for all that arrives in one sleep, none while the loop is awake. */
+/* guarantees: inbox.one-write */
 TEST(many_completions_are_one_wake_up_and_none_while_the_loop_is_awake)
 {
     begin();
@@ -132,6 +134,7 @@ static void start_posters(pthread_t *threads)
     for (int i = 0; i < POSTERS; i++) expect_equal(pthread_create(&threads[i], NULL, post_all, posted[i]), 0);
 }
 
+/* guarantees: inbox.wakes */
 TEST(a_loop_of_epoll_and_drain_runs_all_that_others_post)
 {
     begin();
@@ -151,6 +154,7 @@ TEST(a_loop_of_epoll_and_drain_runs_all_that_others_post)
     close(loop);
 }
 
+/* guarantees: inbox.wakes */
 TEST(a_loop_that_polls_and_arms_runs_all_that_others_post)
 {
     begin();
@@ -165,6 +169,7 @@ TEST(a_loop_that_polls_and_arms_runs_all_that_others_post)
     for (int i = 0; i < POSTERS; i++) pthread_join(threads[i], NULL);
 }
 
+/* guarantees: inbox.wait */
 TEST(a_thread_that_waits_runs_all_that_others_post)
 {
     begin();
@@ -189,6 +194,7 @@ static unsigned count_descriptors(void)
     return count;
 }
 
+/* guarantees: inbox.free */
 TEST(free_closes_every_descriptor)
 {
     unsigned before = count_descriptors();
@@ -212,6 +218,7 @@ static void use_in_the_child(void)
     _exit(quiet && freed && made && cen_inbox_poll(own, 0) == 1 && cen_inbox_free(own) == CEN_OK ? 0 : 1);
 }
 
+/* guarantees: inbox.L14 */
 TEST(a_child_does_not_ring_its_parents_bell_and_the_parent_notices_nothing)
 {
     begin();

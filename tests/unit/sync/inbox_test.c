@@ -78,6 +78,7 @@ static void finish(void)
 
 /* ---- Polling --------------------------------------------------------------------------------------- */
 
+/* guarantees: inbox.order */
 TEST(jobs_run_in_the_order_in_which_they_were_posted_when_the_loop_polls)
 {
     begin();
@@ -91,6 +92,7 @@ TEST(jobs_run_in_the_order_in_which_they_were_posted_when_the_loop_polls)
     finish();
 }
 
+/* guarantees: inbox.order */
 TEST(a_poll_runs_at_most_so_many_and_leaves_the_others_in_their_order)
 {
     begin();
@@ -106,6 +108,7 @@ TEST(a_poll_runs_at_most_so_many_and_leaves_the_others_in_their_order)
     finish();
 }
 
+/* guarantees: inbox.order */
 TEST(polls_with_a_limit_run_everything_in_the_end)
 {
     begin();
@@ -129,6 +132,7 @@ static void post_itself(cen_job *job)
     if (posts_left-- > 0) post_job(job);
 }
 
+/* guarantees: inbox.order */
 TEST(a_poll_runs_what_is_there_when_it_is_called_and_no_more)
 {
     begin();
@@ -153,6 +157,7 @@ static void use_the_inbox(cen_job *job)
     freed_within = cen_inbox_free(inbox);
 }
 
+/* guarantees: inbox.order */
 TEST(from_within_a_job_nothing_is_run_armed_or_freed)
 {
     begin();
@@ -175,6 +180,7 @@ static void free_job(cen_job *job)
     free(job);
 }
 
+/* guarantees: inbox.order */
 TEST(once_a_job_was_entered_it_is_not_touched_any_more)
 {
     begin();
@@ -190,6 +196,7 @@ TEST(once_a_job_was_entered_it_is_not_touched_any_more)
 
 /* ---- Arming ------------------------------------------------------------------------------------------- */
 
+/* guarantees: inbox.wakes */
 TEST(arm_says_false_if_something_is_there_and_then_nothing_rings)
 {
     begin();
@@ -203,6 +210,7 @@ TEST(arm_says_false_if_something_is_there_and_then_nothing_rings)
     finish();
 }
 
+/* guarantees: inbox.one-write */
 TEST(only_the_first_that_is_posted_after_an_arm_rings_and_the_next_poll_silences)
 {
     begin();
@@ -220,6 +228,7 @@ TEST(only_the_first_that_is_posted_after_an_arm_rings_and_the_next_poll_silences
     finish();
 }
 
+/* guarantees: inbox.one-write */
 TEST(a_poll_takes_the_arming_back)
 {
     begin();
@@ -232,6 +241,7 @@ TEST(a_poll_takes_the_arming_back)
     finish();
 }
 
+/* guarantees: inbox.one-write */
 TEST(a_loop_that_something_else_has_woken_reads_no_descriptor)
 {
     begin();
@@ -252,6 +262,7 @@ TEST(a_loop_that_something_else_has_woken_reads_no_descriptor)
     finish();
 }
 
+/* guarantees: inbox.one-write */
 TEST(late_rings_are_silenced_by_the_next_poll_and_then_no_poll_reads_in_vain)
 {
     begin();
@@ -276,6 +287,7 @@ TEST(late_rings_are_silenced_by_the_next_poll_and_then_no_poll_reads_in_vain)
 
 /* ---- Draining -------------------------------------------------------------------------------------------- */
 
+/* guarantees: inbox.drain */
 TEST(a_drain_runs_until_nothing_is_there_and_arms)
 {
     begin();
@@ -292,6 +304,7 @@ TEST(a_drain_runs_until_nothing_is_there_and_arms)
     finish();
 }
 
+/* guarantees: inbox.drain */
 TEST(jobs_that_keep_posting_do_not_keep_a_drain_for_ever_and_the_loop_comes_back)
 {
     begin();
@@ -307,6 +320,7 @@ TEST(jobs_that_keep_posting_do_not_keep_a_drain_for_ever_and_the_loop_comes_back
     finish();
 }
 
+/* guarantees: inbox.drain */
 TEST(a_drain_that_stopped_can_be_followed_by_polls)
 {
     begin();
@@ -332,6 +346,7 @@ static void wait_in_a_thread(void *unused)
     waited = cen_inbox_wait(inbox, CEN_NEVER);
 }
 
+/* guarantees: inbox.wait */
 TEST(a_thread_that_waits_is_woken_and_runs_what_has_arrived)
 {
     begin();
@@ -348,6 +363,7 @@ TEST(a_thread_that_waits_is_woken_and_runs_what_has_arrived)
     finish();
 }
 
+/* guarantees: inbox.wait */
 TEST(a_wait_runs_what_is_there_without_sleeping)
 {
     begin();
@@ -361,6 +377,7 @@ TEST(a_wait_runs_what_is_there_without_sleeping)
     finish();
 }
 
+/* guarantees: inbox.wait */
 TEST(a_wait_ends_at_its_deadline_and_a_zero_one_is_thirty_seconds)
 {
     begin();
@@ -375,6 +392,7 @@ TEST(a_wait_ends_at_its_deadline_and_a_zero_one_is_thirty_seconds)
     finish();
 }
 
+/* guarantees: inbox.wait */
 TEST(a_wait_takes_an_arming_back_and_an_arm_can_follow_a_wait)
 {
     begin();
@@ -404,6 +422,7 @@ static void keep_the_next(cen_future *future)
     if (dones < 3) expect(cen_promise_complete(&promises[dones], NULL));
 }
 
+/* guarantees: inbox.order */
 TEST(a_future_tells_its_inbox_and_a_promise_can_be_kept_from_there)
 {
     begin();
@@ -432,6 +451,7 @@ static void run_in_turn(cen_job *job)
 }
 
 /* What the header says, as numbers: so many fetched, so many posted since, and whether the loop is to be rung. */
+/* guarantees: inbox.order */
 TEST(any_mix_of_post_poll_arm_drain_and_wait_does_what_each_of_them_says)
 {
     begin();
@@ -505,6 +525,7 @@ static void expect_bad(cen_inbox_options options, const char *field)
     expect(made == untouched);
 }
 
+/* guarantees: inbox.out-of-memory */
 TEST(each_bad_option_is_refused_by_its_name_and_nothing_is_written)
 {
     static const cen_allocator cannot_free = {.alloc = no_alloc}, cannot_alloc = {.free = no_free},
@@ -539,6 +560,7 @@ static void count_free(void *argument, void *memory, size_t size, size_t align)
     free(memory);
 }
 
+/* guarantees: inbox.out-of-memory */
 TEST(all_memory_of_an_inbox_comes_from_its_allocator_and_posting_needs_none)
 {
     static const cen_allocator counting = {count_alloc, count_free, NULL};
@@ -554,6 +576,7 @@ TEST(all_memory_of_an_inbox_comes_from_its_allocator_and_posting_needs_none)
     expect_equal(ceni_world_allocations(), 0);
 }
 
+/* guarantees: inbox.free */
 TEST(an_inbox_that_holds_something_is_busy_and_nothing_changes)
 {
     begin();
@@ -564,6 +587,7 @@ TEST(an_inbox_that_holds_something_is_busy_and_nothing_changes)
     finish();
 }
 
+/* guarantees: inbox.out-of-memory */
 TEST(null_is_no_inbox)
 {
     expect_equal(cen_inbox_free(NULL), CEN_OK);
@@ -575,6 +599,7 @@ TEST(null_is_no_inbox)
     expect_equal(cen_inbox_wait(NULL, CEN_NEVER), 0);
 }
 
+/* guarantees: inbox.L14 */
 TEST(in_a_child_an_inbox_of_the_parents_rings_and_runs_nothing_and_can_be_freed)
 {
     begin();

@@ -29,6 +29,7 @@ static void *keep_while_a_request_is_pending(void *unused)
     return NULL;
 }
 
+/* guarantees: future.inline */
 TEST(a_thread_that_is_cancelled_in_an_inline_job_ends_after_it)
 {
     for (int i = 0; i < 2; i++) {

@@ -45,6 +45,7 @@ static void run_a(cen_job *job)
     note('A');
 }
 
+/* guarantees: future.inline */
 TEST(with_no_call_open_a_job_runs_before_post_returns)
 {
     begin();
@@ -53,6 +54,7 @@ TEST(with_no_call_open_a_job_runs_before_post_returns)
     expect_text(order, "b.");
 }
 
+/* guarantees: future.inline */
 TEST(what_a_job_posts_runs_after_it_and_before_the_outermost_post_returns)
 {
     begin();
@@ -62,6 +64,7 @@ TEST(what_a_job_posts_runs_after_it_and_before_the_outermost_post_returns)
     expect_text(order, "aAb.");
 }
 
+/* guarantees: future.inline */
 TEST(within_a_call_jobs_wait_until_the_outermost_has_ended_and_run_in_order)
 {
     begin();
@@ -96,6 +99,7 @@ static void post_elsewhere(void *unused)
     expect_equal(ceni_load_seq_cst(&ran_elsewhere), 1);
 }
 
+/* guarantees: future.inline */
 TEST(another_threads_open_call_holds_nothing_up)
 {
     ceni_inline_run here;
@@ -137,6 +141,7 @@ static void make_chain(void)
     }
 }
 
+/* guarantees: future.inline */
 TEST(a_chain_of_a_hundred_thousand_inline_completions_needs_no_more_stack_than_one)
 {
     make_chain();
@@ -157,6 +162,7 @@ static void then_the_next(cen_future *future)
     if (next < links + LINKS) expect_equal(cen_future_then(&next->future, then_the_next, cen_inline()), CEN_OK);
 }
 
+/* guarantees: future.inline */
 TEST(so_does_a_chain_of_futures_that_are_done_already)
 {
     make_chain();
@@ -167,6 +173,7 @@ TEST(so_does_a_chain_of_futures_that_are_done_already)
 
 /* ---- Within an inbox ------------------------------------------------------------------------------ */
 
+/* guarantees: future.inline */
 TEST(a_job_of_an_inbox_is_the_programs_code_and_inline_jobs_run_at_once_in_it)
 {
     begin();

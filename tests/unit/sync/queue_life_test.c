@@ -38,6 +38,7 @@ static void no_free(void *argument, void *memory, size_t size, size_t align)
     (void)align;
 }
 
+/* guarantees: queue.options */
 TEST(each_bad_option_is_refused_by_its_name)
 {
     static const cen_allocator cannot_free = {.alloc = no_alloc}, cannot_alloc = {.free = no_free};
@@ -56,6 +57,7 @@ TEST(each_bad_option_is_refused_by_its_name)
     expect_bad(CEN_QUEUE_OPTIONS(.element_size = 4, .allocator = &cannot_alloc), "allocator");
 }
 
+/* guarantees: queue.options */
 TEST(new_needs_options_and_a_place_for_the_queue_but_no_place_for_the_error)
 {
     cen_queue_options options = CEN_QUEUE_OPTIONS(.element_size = 4);
@@ -74,6 +76,7 @@ TEST(new_needs_options_and_a_place_for_the_queue_but_no_place_for_the_error)
     cen_queue_free(NULL);
 }
 
+/* guarantees: crossbeam-bugs.bounded */
 TEST(a_queue_is_bounded_to_1024_elements_unless_told_otherwise)
 {
     cen_queue_options options = CEN_QUEUE_OPTIONS(.element_size = sizeof(int));
@@ -87,6 +90,7 @@ TEST(a_queue_is_bounded_to_1024_elements_unless_told_otherwise)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.properties, crossbeam.len */
 TEST(a_queue_says_its_capacity_its_element_size_and_its_name)
 {
     static const size_t capacities[] = {7, SIZE_MAX, 0};
@@ -107,6 +111,7 @@ TEST(a_queue_says_its_capacity_its_element_size_and_its_name)
     }
 }
 
+/* guarantees: queue.properties */
 TEST(a_name_keeps_its_first_31_bytes_and_is_queue_by_default)
 {
     const char *long_name = "0123456789012345678901234567890123456789";
@@ -136,6 +141,7 @@ static void look_at(void *argument, ceni_directory_entry *entry)
     seen->queues++;
 }
 
+/* guarantees: queue.properties */
 TEST(a_live_queue_is_in_the_directory_with_its_numbers)
 {
     cen_queue_options options = CEN_QUEUE_OPTIONS(.element_size = sizeof(int), .name = "seen");
@@ -211,6 +217,7 @@ static void keep_dropped(void *argument, void *element)
     memcpy(&dropped->values[dropped->count++], element, sizeof(int));
 }
 
+/* guarantees: queue.drop, crossbeam-bugs.1187 */
 TEST(drop_sees_each_leftover_once_oldest_first_and_nothing_that_was_popped)
 {
     for (int k = 0; k < 2; k++)
@@ -228,6 +235,7 @@ TEST(drop_sees_each_leftover_once_oldest_first_and_nothing_that_was_popped)
             }
 }
 
+/* guarantees: queue.drop */
 TEST(drop_sees_the_leftovers_even_if_free_can_have_no_memory)
 {
     for (int k = 0; k < 2; k++) {
@@ -245,6 +253,7 @@ TEST(drop_sees_the_leftovers_even_if_free_can_have_no_memory)
 
 /* ---- Where the memory comes from ----------------------------------------------------------- */
 
+/* guarantees: queue.allocator */
 TEST(every_byte_comes_from_the_given_allocator_and_goes_back_to_it)
 {
     for (int k = 0; k < 3; k++) {
@@ -261,6 +270,7 @@ TEST(every_byte_comes_from_the_given_allocator_and_goes_back_to_it)
     }
 }
 
+/* guarantees: queue.no-allocation */
 TEST(bounded_and_rendezvous_queues_push_and_pop_without_allocating)
 {
     cen_queue *bounded = make_queue(CEN_QUEUE_BOUNDED, 3), *meeting = make_queue(CEN_QUEUE_RENDEZVOUS, 0);
@@ -281,6 +291,7 @@ TEST(bounded_and_rendezvous_queues_push_and_pop_without_allocating)
     cen_queue_free(meeting);
 }
 
+/* guarantees: queue.no-allocation */
 TEST(an_unbounded_queue_that_stays_short_reuses_its_blocks)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_UNBOUNDED, 0);
@@ -295,6 +306,7 @@ TEST(an_unbounded_queue_that_stays_short_reuses_its_blocks)
     cen_queue_free(queue);
 }
 
+/* guarantees: crossbeam-bugs.1187 */
 TEST(free_gives_back_each_block_once_however_full_the_queue_was)
 {
     for (int pushed = 0; pushed <= 4 * CENI_BLOCK_SLOTS; pushed++)
@@ -307,6 +319,7 @@ TEST(free_gives_back_each_block_once_however_full_the_queue_was)
         }
 }
 
+/* guarantees: crossbeam-bugs.669 */
 TEST(a_closed_queue_that_was_drained_keeps_no_more_than_two_blocks)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_UNBOUNDED, 0);
@@ -331,6 +344,7 @@ static void push_until_refused(void *argument)
     while (cen_queue_try_push(queue, &value) == CEN_OK && value < 3) value++;
 }
 
+/* guarantees: crossbeam-bugs.1084 */
 EXPLORE(a_push_that_links_a_block_while_the_queue_is_closed_leaks_nothing, 3)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_UNBOUNDED, 0);
@@ -344,6 +358,7 @@ EXPLORE(a_push_that_links_a_block_while_the_queue_is_closed_leaks_nothing, 3)
 
 /* ---- When there is none -------------------------------------------------------------------- */
 
+/* guarantees: queue.out-of-memory */
 TEST(a_queue_for_which_there_is_no_memory_is_not_made_and_leaves_nothing)
 {
     for (int k = 0; k < 3; k++)
@@ -364,6 +379,7 @@ TEST(a_queue_for_which_there_is_no_memory_is_not_made_and_leaves_nothing)
         }
 }
 
+/* guarantees: queue.out-of-memory */
 TEST(an_unbounded_push_without_memory_says_so_and_can_be_tried_again)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_UNBOUNDED, 0);
@@ -398,6 +414,7 @@ static void push_big(void *argument)
     expect_equal(cen_queue_push(push->queue, push->element), CEN_OK);
 }
 
+/* guarantees: crossbeam-bugs.1146 */
 TEST(an_element_larger_than_the_stack_goes_through_every_kind)
 {
     char *sent = malloc(BIG), *got = malloc(BIG);

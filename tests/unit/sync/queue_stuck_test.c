@@ -22,6 +22,7 @@ static void go_to_lap(cen_queue *queue, uint64_t lap)
 
 /* A queue of one, pushed and popped once a microsecond, has gone round 2^38
  * times in three days; the word that counts also says whether it is closed. */
+/* guarantees: queue.laps */
 TEST(a_small_queue_works_on_after_centuries_of_laps)
 {
     for (int capacity = 1; capacity <= 3; capacity++) {
@@ -43,6 +44,7 @@ TEST(a_small_queue_works_on_after_centuries_of_laps)
 
 /* ---- Threads stuck midway ---------------------------------------------------------- */
 
+/* guarantees: crossbeam-bugs.997 */
 TEST(try_pop_of_a_bounded_queue_says_empty_instead_of_waiting_for_a_stuck_push)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 4);
@@ -56,6 +58,7 @@ TEST(try_pop_of_a_bounded_queue_says_empty_instead_of_waiting_for_a_stuck_push)
     cen_queue_free(queue);
 }
 
+/* guarantees: crossbeam-bugs.997 */
 TEST(try_pop_of_an_unbounded_queue_gets_what_was_pushed_behind_a_stuck_push)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_UNBOUNDED, 0);
@@ -67,6 +70,7 @@ TEST(try_pop_of_an_unbounded_queue_gets_what_was_pushed_behind_a_stuck_push)
     cen_queue_free(queue);
 }
 
+/* guarantees: crossbeam-bugs.997 */
 TEST(try_push_of_a_bounded_queue_says_full_instead_of_waiting_for_a_stuck_pop)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 2);
@@ -79,6 +83,7 @@ TEST(try_push_of_a_bounded_queue_says_full_instead_of_waiting_for_a_stuck_pop)
     cen_queue_free(queue);
 }
 
+/* guarantees: crossbeam-bugs.997 */
 TEST(try_pop_of_an_unbounded_queue_says_empty_instead_of_waiting_for_a_pop_stuck_between_blocks)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_UNBOUNDED, 0);
@@ -100,6 +105,7 @@ static void try_pop_of(void *argument)
 
 /* Nothing is being pushed here. One of the two may meet the other between the
  * blocks and say EMPTY; it never waits, nothing is lost, and both never do. */
+/* guarantees: queue.empty */
 EXPLORE(of_two_pops_that_do_not_wait_only_one_may_miss_an_element_in_the_next_block, 4)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_UNBOUNDED, 0);

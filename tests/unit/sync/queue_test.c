@@ -37,6 +37,7 @@ static void elements_stay_whole(cen_queue *queue, size_t most, uint64_t total)
     free(got);
 }
 
+/* guarantees: queue.order */
 TEST(elements_of_any_size_come_out_whole_and_in_order_bounded)
 {
     static const size_t sizes[] = {1, 3, 8, 24, 4097};
@@ -49,6 +50,7 @@ TEST(elements_of_any_size_come_out_whole_and_in_order_bounded)
         }
 }
 
+/* guarantees: queue.order */
 TEST(elements_of_any_size_come_out_whole_and_in_order_unbounded)
 {
     static const size_t sizes[] = {1, 3, 8, 24, 4097};
@@ -59,6 +61,7 @@ TEST(elements_of_any_size_come_out_whole_and_in_order_unbounded)
     }
 }
 
+/* guarantees: queue.order */
 TEST(a_ring_wraps_around_thousands_of_times_and_stays_in_order)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 3);
@@ -73,6 +76,7 @@ TEST(a_ring_wraps_around_thousands_of_times_and_stays_in_order)
 
 /* ---- Full and empty -------------------------------------------------------------- */
 
+/* guarantees: queue.capacity, crossbeam.send, crossbeam.recv, crossbeam.failed-send, crossbeam.len */
 TEST(a_bounded_queue_takes_exactly_its_capacity_and_then_is_full)
 {
     static const size_t capacities[] = {1, 2, 3, 1000};
@@ -89,6 +93,7 @@ TEST(a_bounded_queue_takes_exactly_its_capacity_and_then_is_full)
     }
 }
 
+/* guarantees: queue.capacity */
 TEST(an_unbounded_queue_takes_far_more_than_a_block_before_anything_is_popped)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_UNBOUNDED, 0);
@@ -101,6 +106,7 @@ TEST(an_unbounded_queue_takes_far_more_than_a_block_before_anything_is_popped)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.null */
 TEST(nothing_can_be_done_without_a_queue_or_an_element)
 {
     int value = UNSET;
@@ -132,6 +138,7 @@ TEST(nothing_can_be_done_without_a_queue_or_an_element)
 
 /* ---- Waiting ------------------------------------------------------------------------ */
 
+/* guarantees: queue.fifo-waiters, crossbeam.recv */
 TEST(waiting_pops_are_served_in_the_order_they_came)
 {
     for (int k = 0; k < 3; k++) {
@@ -148,6 +155,7 @@ TEST(waiting_pops_are_served_in_the_order_they_came)
     }
 }
 
+/* guarantees: queue.fifo-waiters, crossbeam.send */
 TEST(waiting_pushes_are_let_in_in_the_order_they_came)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 1);
@@ -163,6 +171,7 @@ TEST(waiting_pushes_are_let_in_in_the_order_they_came)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.L3 */
 TEST(one_burst_of_pushes_reaches_every_waiting_pop)
 {
     enum { POPS = 10 };
@@ -183,6 +192,7 @@ TEST(one_burst_of_pushes_reaches_every_waiting_pop)
     }
 }
 
+/* guarantees: crossbeam-bugs.1154 */
 TEST(a_waiting_pop_sleeps_instead_of_spinning)
 {
     for (int k = 0; k < 3; k++) {
@@ -201,6 +211,7 @@ TEST(a_waiting_pop_sleeps_instead_of_spinning)
 
 /* ---- Rendezvous ------------------------------------------------------------------------ */
 
+/* guarantees: queue.rendezvous */
 TEST(a_rendezvous_without_a_partner_is_full_and_empty_at_once)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_RENDEZVOUS, 0);
@@ -211,6 +222,7 @@ TEST(a_rendezvous_without_a_partner_is_full_and_empty_at_once)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.rendezvous, crossbeam.rendezvous */
 TEST(a_push_to_a_rendezvous_is_done_when_a_pop_takes_it_and_not_before)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_RENDEZVOUS, 0);
@@ -226,6 +238,7 @@ TEST(a_push_to_a_rendezvous_is_done_when_a_pop_takes_it_and_not_before)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.rendezvous */
 TEST(try_push_meets_a_pop_that_waits)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_RENDEZVOUS, 0);
@@ -261,6 +274,7 @@ static void expect_drained(cen_queue *queue)
     expect_equal(value, UNSET);
 }
 
+/* guarantees: queue.closed, crossbeam.disconnect */
 TEST(a_closed_queue_refuses_pushes_pops_what_it_holds_and_then_says_closed)
 {
     for (int k = 0; k < 2; k++)
@@ -278,6 +292,7 @@ TEST(a_closed_queue_refuses_pushes_pops_what_it_holds_and_then_says_closed)
         }
 }
 
+/* guarantees: queue.closed */
 TEST(a_closed_rendezvous_refuses_both_sides)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_RENDEZVOUS, 0);
@@ -289,6 +304,7 @@ TEST(a_closed_rendezvous_refuses_both_sides)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.closed */
 TEST(closing_twice_says_closed_and_changes_nothing)
 {
     for (int k = 0; k < 3; k++) {
@@ -303,6 +319,7 @@ TEST(closing_twice_says_closed_and_changes_nothing)
     }
 }
 
+/* guarantees: queue.close-wakes */
 TEST(close_wakes_every_waiting_pop)
 {
     for (int k = 0; k < 3; k++) {
@@ -315,6 +332,7 @@ TEST(close_wakes_every_waiting_pop)
     }
 }
 
+/* guarantees: queue.close-wakes, crossbeam.failed-send */
 TEST(close_wakes_every_waiting_push_and_none_of_them_gets_in)
 {
     for (int k = 0; k < 3; k += 2) {
@@ -332,6 +350,7 @@ TEST(close_wakes_every_waiting_push_and_none_of_them_gets_in)
 
 /* ---- Overwriting the oldest ------------------------------------------------------------------- */
 
+/* guarantees: crossbeam-bugs.400 */
 TEST(a_forced_push_evicts_the_oldest_of_a_full_queue_and_only_then)
 {
     static const int capacities[] = {1, 2, 3};
@@ -351,6 +370,7 @@ TEST(a_forced_push_evicts_the_oldest_of_a_full_queue_and_only_then)
     }
 }
 
+/* guarantees: crossbeam-bugs.400 */
 TEST(a_forced_push_wakes_a_waiting_pop_and_evicts_nothing)
 {
     for (int k = 0; k < 2; k++) {
@@ -366,6 +386,7 @@ TEST(a_forced_push_wakes_a_waiting_pop_and_evicts_nothing)
     }
 }
 
+/* guarantees: crossbeam-bugs.400 */
 TEST(a_forced_push_leaves_waiting_pushes_waiting_in_their_order)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 1);

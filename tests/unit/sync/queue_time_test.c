@@ -30,6 +30,7 @@ static void expect_timeout_after(call *one, int64_t ns, int value)
     expect_call(one, CEN_TIMEOUT, value);
 }
 
+/* guarantees: queue.deadline, crossbeam.recv */
 TEST(a_pop_times_out_after_thirty_seconds_and_not_a_nanosecond_earlier)
 {
     for (int k = 0; k < 3; k++) {
@@ -41,6 +42,7 @@ TEST(a_pop_times_out_after_thirty_seconds_and_not_a_nanosecond_earlier)
     }
 }
 
+/* guarantees: queue.deadline, crossbeam.send */
 TEST(a_push_times_out_after_thirty_seconds_and_not_a_nanosecond_earlier)
 {
     for (int k = 0; k < 3; k += 2) {
@@ -56,6 +58,7 @@ TEST(a_push_times_out_after_thirty_seconds_and_not_a_nanosecond_earlier)
     }
 }
 
+/* guarantees: queue.deadline, crossbeam.recv */
 TEST(an_absolute_deadline_is_kept_to_the_nanosecond)
 {
     for (int k = 0; k < 3; k++) {
@@ -67,6 +70,7 @@ TEST(an_absolute_deadline_is_kept_to_the_nanosecond)
     }
 }
 
+/* guarantees: queue.deadline */
 TEST(a_past_deadline_does_what_can_be_done_at_once_and_else_times_out)
 {
     for (int k = 0; k < 2; k++) {
@@ -82,6 +86,7 @@ TEST(a_past_deadline_does_what_can_be_done_at_once_and_else_times_out)
     }
 }
 
+/* guarantees: queue.in-time */
 TEST(an_element_that_came_in_time_is_delivered_although_the_deadline_has_passed_since)
 {
     for (int k = 0; k < 3; k++) {
@@ -96,6 +101,7 @@ TEST(an_element_that_came_in_time_is_delivered_although_the_deadline_has_passed_
     }
 }
 
+/* guarantees: queue.role */
 TEST(an_expired_pop_is_forgotten_and_the_next_element_goes_to_somebody_else)
 {
     for (int k = 0; k < 3; k++) {
@@ -113,6 +119,7 @@ TEST(an_expired_pop_is_forgotten_and_the_next_element_goes_to_somebody_else)
     }
 }
 
+/* guarantees: queue.relative */
 TEST(a_relative_deadline_starts_anew_in_every_call_and_a_fixed_one_does_not)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 1);
@@ -129,6 +136,7 @@ TEST(a_relative_deadline_starts_anew_in_every_call_and_a_fixed_one_does_not)
     cen_queue_free(queue);
 }
 
+/* guarantees: crossbeam-bugs.795 */
 TEST(a_huge_timeout_saturates_and_waits_instead_of_overflowing)
 {
     const cen_deadline huge[] = {cen_in_ns(INT64_MAX), cen_in_ns(INT64_MAX - 1), cen_in_us(INT64_MAX),
@@ -160,6 +168,7 @@ static cen_queue *make_patient(cen_queue_kind kind, cen_deadline patience)
     return queue;
 }
 
+/* guarantees: queue.default-deadline */
 TEST(a_zero_deadline_and_the_short_forms_mean_the_queues_patience)
 {
     for (int k = 0; k < 3; k++) {
@@ -178,6 +187,7 @@ TEST(a_zero_deadline_and_the_short_forms_mean_the_queues_patience)
     }
 }
 
+/* guarantees: queue.default-deadline */
 TEST(a_deadline_that_is_given_is_stronger_than_patience)
 {
     cen_queue *queue = make_patient(CEN_QUEUE_BOUNDED, cen_in_s(5));
@@ -196,6 +206,7 @@ TEST(a_deadline_that_is_given_is_stronger_than_patience)
     cen_queue_free(queue);
 }
 
+/* guarantees: queue.default-deadline */
 TEST(patience_is_without_limit_by_default)
 {
     for (int k = 0; k < 3; k++) {
@@ -211,6 +222,7 @@ TEST(patience_is_without_limit_by_default)
     }
 }
 
+/* guarantees: queue.default-deadline */
 TEST(patience_can_be_not_to_wait_at_all)
 {
     cen_queue *queue = make_patient(CEN_QUEUE_BOUNDED, CEN_NOW);
@@ -223,6 +235,7 @@ TEST(patience_can_be_not_to_wait_at_all)
 
 /* ---- Reading the clock ----------------------------------------------------------------- */
 
+/* guarantees: queue.clock */
 TEST(now_neither_waits_nor_reads_the_clock)
 {
     for (int k = 0; k < 3; k++) {
@@ -241,6 +254,7 @@ TEST(now_neither_waits_nor_reads_the_clock)
     }
 }
 
+/* guarantees: queue.clock */
 TEST(a_call_that_need_not_wait_reads_no_clock_whatever_its_deadline)
 {
     const cen_deadline deadlines[] = {ZERO, CEN_NOW, CEN_NEVER, cen_in_ms(5), cen_at(12345)};
@@ -257,6 +271,7 @@ TEST(a_call_that_need_not_wait_reads_no_clock_whatever_its_deadline)
     }
 }
 
+/* guarantees: queue.clock, crossbeam-bugs.1154 */
 TEST(a_wait_of_an_hour_reads_the_clock_no_more_than_three_times)
 {
     for (int k = 0; k < 3; k++) {

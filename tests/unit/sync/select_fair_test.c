@@ -53,22 +53,26 @@ static void fair_among(cen_queue *idle, size_t gap)
     cen_queue_free(idle);
 }
 
+/* guarantees: select.fair, crossbeam.select */
 TEST(three_ready_cases_are_chosen_about_equally_often)
 {
     fair_among(NULL, 0);
 }
 
+/* guarantees: select.fair */
 TEST(null_queues_between_ready_cases_favour_none_of_them)
 {
     fair_among(NULL, 3);
 }
 
+/* guarantees: select.fair */
 TEST(empty_queues_between_ready_cases_favour_none_of_them)
 {
     fair_among(make_queue(CEN_QUEUE_BOUNDED, 1), 1);
     fair_among(make_queue(CEN_QUEUE_UNBOUNDED, 0), 3);
 }
 
+/* guarantees: select.fair */
 TEST(sources_that_are_not_due_between_ready_cases_favour_none_of_them)
 {
     cen_queue *source;
@@ -76,11 +80,13 @@ TEST(sources_that_are_not_due_between_ready_cases_favour_none_of_them)
     fair_among(source, 2);
 }
 
+/* guarantees: select.fair */
 TEST(rendezvous_without_a_partner_between_ready_cases_favour_none_of_them)
 {
     fair_among(make_queue(CEN_QUEUE_RENDEZVOUS, 0), 3);
 }
 
+/* guarantees: select.fair */
 TEST(idle_cases_at_one_end_favour_none_of_the_ready_ones)
 {
     for (size_t first_idle = 0; first_idle <= 3; first_idle += 3) {

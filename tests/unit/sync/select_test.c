@@ -57,6 +57,7 @@ static void expect_selected(select_call *one, cen_status status, size_t which)
 
 /* ---- Arguments ---------------------------------------------------------------------- */
 
+/* guarantees: select.null */
 TEST(a_select_that_could_never_end_or_makes_no_sense_is_invalid)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 1), *source;
@@ -84,6 +85,7 @@ TEST(a_select_that_could_never_end_or_makes_no_sense_is_invalid)
     cen_queue_free(source);
 }
 
+/* guarantees: select.null */
 TEST(one_invalid_case_means_that_nothing_is_done)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 2);
@@ -96,6 +98,7 @@ TEST(one_invalid_case_means_that_nothing_is_done)
     cen_queue_free(queue);
 }
 
+/* guarantees: select.null */
 TEST(a_select_over_nothing_but_null_queues_ends_at_its_deadline)
 {
     int value = UNSET;
@@ -112,6 +115,7 @@ TEST(a_select_over_nothing_but_null_queues_ends_at_its_deadline)
 
 /* ---- Which one happens -------------------------------------------------------------------- */
 
+/* guarantees: select.one, crossbeam.selected */
 TEST(a_select_does_the_one_case_that_can_be_done_and_touches_no_other)
 {
     for (int ready = 0; ready < 3; ready++) {
@@ -133,6 +137,7 @@ TEST(a_select_does_the_one_case_that_can_be_done_and_touches_no_other)
     }
 }
 
+/* guarantees: select.null */
 TEST(null_queues_between_the_cases_are_passed_over)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 1);
@@ -146,6 +151,7 @@ TEST(null_queues_between_the_cases_are_passed_over)
     cen_queue_free(queue);
 }
 
+/* guarantees: select.timeout, crossbeam.select */
 TEST(try_select_does_what_can_be_done_now_and_else_times_out_at_once)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 1), *meeting = make_queue(CEN_QUEUE_RENDEZVOUS, 0);
@@ -166,6 +172,7 @@ TEST(try_select_does_what_can_be_done_now_and_else_times_out_at_once)
     cen_queue_free(meeting);
 }
 
+/* guarantees: select.biased, crossbeam.select */
 TEST(a_biased_select_does_the_first_that_can_be_done)
 {
     cen_queue *queues[3];
@@ -187,6 +194,7 @@ TEST(a_biased_select_does_the_first_that_can_be_done)
 
 /* ---- Waiting ----------------------------------------------------------------------------------- */
 
+/* guarantees: select.one */
 TEST(a_waiting_select_is_woken_by_any_of_its_cases)
 {
     for (int k = 0; k < 3; k++)
@@ -203,6 +211,7 @@ TEST(a_waiting_select_is_woken_by_any_of_its_cases)
         }
 }
 
+/* guarantees: select.one */
 TEST(a_waiting_select_pushes_when_there_is_room_or_a_partner)
 {
     cen_queue *full = make_queue(CEN_QUEUE_BOUNDED, 1), *meeting = make_queue(CEN_QUEUE_RENDEZVOUS, 0);
@@ -222,6 +231,7 @@ TEST(a_waiting_select_pushes_when_there_is_room_or_a_partner)
     cen_queue_free(meeting);
 }
 
+/* guarantees: select.timeout, crossbeam.select */
 TEST(a_select_times_out_at_its_deadline_and_leaves_everything_as_it_was)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 1), *meeting = make_queue(CEN_QUEUE_RENDEZVOUS, 0);
@@ -243,6 +253,7 @@ TEST(a_select_times_out_at_its_deadline_and_leaves_everything_as_it_was)
     cen_queue_free(meeting);
 }
 
+/* guarantees: select.sources */
 TEST(a_select_uses_an_after_as_its_timeout)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 1), *timeout;
@@ -259,6 +270,7 @@ TEST(a_select_uses_an_after_as_its_timeout)
     cen_queue_free(timeout);
 }
 
+/* guarantees: select.sources */
 TEST(the_earlier_of_two_sources_and_a_deadline_ends_the_select)
 {
     cen_queue *sooner, *later;
@@ -280,6 +292,7 @@ TEST(the_earlier_of_two_sources_and_a_deadline_ends_the_select)
 
 /* ---- Close -------------------------------------------------------------------------------------- */
 
+/* guarantees: select.closed */
 TEST(a_closed_queue_counts_as_one_that_can_be_done)
 {
     for (int k = 0; k < 3; k++)
@@ -301,6 +314,7 @@ TEST(a_closed_queue_counts_as_one_that_can_be_done)
         }
 }
 
+/* guarantees: select.closed */
 TEST(a_closed_queue_that_still_holds_something_is_popped_first)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_UNBOUNDED, 0);
@@ -314,6 +328,7 @@ TEST(a_closed_queue_that_still_holds_something_is_popped_first)
     cen_queue_free(queue);
 }
 
+/* guarantees: select.closed */
 TEST(close_wakes_a_waiting_select_with_the_number_of_the_case)
 {
     for (int k = 0; k < 3; k++) {
@@ -329,6 +344,7 @@ TEST(close_wakes_a_waiting_select_with_the_number_of_the_case)
 
 /* ---- Many cases, and the same queue twice --------------------------------------------------------- */
 
+/* guarantees: select.many */
 TEST(a_select_over_two_hundred_queues_finds_the_one)
 {
     enum { COUNT = 200 };
@@ -354,6 +370,7 @@ TEST(a_select_over_two_hundred_queues_finds_the_one)
     for (int i = 0; i < COUNT; i++) cen_queue_free(queues[i]);
 }
 
+/* guarantees: select.many */
 TEST(the_same_queue_may_stand_in_a_select_twice)
 {
     for (int k = 0; k < 3; k++) {
@@ -373,6 +390,7 @@ TEST(the_same_queue_may_stand_in_a_select_twice)
     }
 }
 
+/* guarantees: select.many */
 TEST(a_select_may_push_to_and_pop_from_the_same_bounded_queue)
 {
     cen_queue *queue = make_queue(CEN_QUEUE_BOUNDED, 1);

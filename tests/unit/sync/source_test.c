@@ -74,6 +74,7 @@ static void expect_due(cen_queue *source, int64_t due)
 
 /* ---- All sources ------------------------------------------------------------------ */
 
+/* guarantees: source.pop-only */
 TEST(a_source_is_not_made_from_nonsense_and_writes_nothing_then)
 {
     cen_queue *const untouched = (cen_queue *)(uintptr_t)16;
@@ -87,6 +88,7 @@ TEST(a_source_is_not_made_from_nonsense_and_writes_nothing_then)
     expect(source == untouched && ceni_world_allocations() == 0);
 }
 
+/* guarantees: source.pop-only */
 TEST(a_source_cannot_be_pushed_to)
 {
     cen_queue *sources[] = {make_after(CEN_NOW), make_tick(SECOND), make_never()};
@@ -102,6 +104,7 @@ TEST(a_source_cannot_be_pushed_to)
     }
 }
 
+/* guarantees: source.pop-only */
 TEST(a_source_has_room_for_one_moment)
 {
     cen_queue *sources[] = {make_after(cen_in_s(1)), make_tick(SECOND), make_never()};
@@ -116,6 +119,7 @@ TEST(a_source_has_room_for_one_moment)
     }
 }
 
+/* guarantees: source.pop-only */
 TEST(closing_a_source_wakes_those_who_wait_and_ends_it_even_if_something_was_due)
 {
     cen_queue *due = make_after(CEN_NOW);
@@ -146,6 +150,7 @@ TEST(closing_a_source_wakes_those_who_wait_and_ends_it_even_if_something_was_due
 
 /* ---- After --------------------------------------------------------------------------- */
 
+/* guarantees: source.after, crossbeam.after */
 TEST(after_delivers_at_its_moment_and_not_a_nanosecond_earlier)
 {
     int64_t due = cen_clock() + 30 * SECOND;
@@ -165,6 +170,7 @@ TEST(after_delivers_at_its_moment_and_not_a_nanosecond_earlier)
     cen_queue_free(absolute);
 }
 
+/* guarantees: source.after */
 TEST(after_counts_from_its_making_and_not_from_the_pop)
 {
     int64_t due = cen_clock() + 10 * SECOND;
@@ -176,6 +182,7 @@ TEST(after_counts_from_its_making_and_not_from_the_pop)
     cen_queue_free(source);
 }
 
+/* guarantees: source.after, crossbeam.after */
 TEST(after_delivers_once_and_never_again)
 {
     cen_queue *source = make_after(cen_in_s(1));
@@ -192,6 +199,7 @@ TEST(after_delivers_once_and_never_again)
     cen_queue_free(source);
 }
 
+/* guarantees: source.after */
 TEST(of_several_pops_that_wait_for_an_after_exactly_one_gets_it)
 {
     cen_queue *source = make_after(cen_in_s(1));
@@ -213,6 +221,7 @@ TEST(of_several_pops_that_wait_for_an_after_exactly_one_gets_it)
     cen_queue_free(source);
 }
 
+/* guarantees: source.after */
 TEST(an_after_of_now_or_of_the_past_is_due_at_once)
 {
     const cen_deadline deadlines[] = {CEN_NOW, cen_at(1), cen_in_ns(0), cen_in_ns(-5), cen_at(cen_clock())};
@@ -227,6 +236,7 @@ TEST(an_after_of_now_or_of_the_past_is_due_at_once)
     }
 }
 
+/* guarantees: source.after, crossbeam-bugs.795 */
 TEST(an_after_too_far_away_to_be_written_down_never_delivers)
 {
     const cen_deadline deadlines[] = {CEN_NEVER, cen_in_ns(INT64_MAX), cen_in_s(INT64_MAX), cen_in_ns(INT64_MAX - 1)};
@@ -238,6 +248,7 @@ TEST(an_after_too_far_away_to_be_written_down_never_delivers)
     }
 }
 
+/* guarantees: source.after */
 TEST(a_pop_with_a_nearer_deadline_does_not_wait_for_the_source)
 {
     cen_queue *source = make_after(cen_in_s(10));
@@ -251,6 +262,7 @@ TEST(a_pop_with_a_nearer_deadline_does_not_wait_for_the_source)
 
 /* ---- Tick -------------------------------------------------------------------------------- */
 
+/* guarantees: source.tick */
 TEST(ticks_come_one_period_apart_and_never_early)
 {
     int64_t first = cen_clock() + 3 * SECOND;
@@ -268,6 +280,7 @@ TEST(ticks_come_one_period_apart_and_never_early)
     cen_queue_free(source);
 }
 
+/* guarantees: source.tick, crossbeam.tick */
 TEST(ticks_that_nobody_popped_do_not_pile_up)
 {
     int64_t first = cen_clock() + SECOND;
@@ -278,6 +291,7 @@ TEST(ticks_that_nobody_popped_do_not_pile_up)
     cen_queue_free(source);
 }
 
+/* guarantees: source.tick */
 TEST(a_tick_keeps_the_rhythm_of_the_first_however_late_the_pops_are)
 {
     int64_t origin = cen_clock();
@@ -293,6 +307,7 @@ TEST(a_tick_keeps_the_rhythm_of_the_first_however_late_the_pops_are)
     cen_queue_free(source);
 }
 
+/* guarantees: source.tick */
 TEST(each_tick_goes_to_one_of_the_waiting_pops)
 {
     cen_queue *source = make_tick(SECOND);
@@ -313,6 +328,7 @@ TEST(each_tick_goes_to_one_of_the_waiting_pops)
     cen_queue_free(source);
 }
 
+/* guarantees: source.tick, crossbeam-bugs.795 */
 TEST(a_tick_of_the_longest_period_ticks_never_and_of_the_shortest_always)
 {
     cen_queue *longest = make_tick(INT64_MAX), *shortest = make_tick(1);
@@ -329,6 +345,7 @@ TEST(a_tick_of_the_longest_period_ticks_never_and_of_the_shortest_always)
     cen_queue_free(shortest);
 }
 
+/* guarantees: source.tick */
 TEST(a_tick_near_the_end_of_the_clock_stops_instead_of_overflowing)
 {
     const int64_t period = INT64_C(4000000000000000000);
@@ -345,6 +362,7 @@ TEST(a_tick_near_the_end_of_the_clock_stops_instead_of_overflowing)
 
 /* ---- Never -------------------------------------------------------------------------------- */
 
+/* guarantees: source.never, crossbeam.never */
 TEST(never_never_delivers_and_a_pop_from_it_ends_at_its_deadline)
 {
     cen_queue *source = make_never();

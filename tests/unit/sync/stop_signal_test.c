@@ -92,6 +92,7 @@ static void end(void)
 
 /* The signal comes before, while or after the thread begins to wait: it is never lost. In some rounds there is a
  * second one, which meets the thread as it leaves. */
+/* guarantees: stop.signal */
 TEST(a_handler_on_the_waiting_thread_itself_ends_its_wait_whenever_the_signal_comes)
 {
     prepare();
@@ -123,6 +124,7 @@ static void *wait_once(void *unused)
     return NULL;
 }
 
+/* guarantees: stop.fork */
 TEST(a_set_in_a_forked_child_touches_no_waiter_of_the_parent)
 {
     prepare();

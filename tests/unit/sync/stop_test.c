@@ -20,6 +20,7 @@ static void promise_anew(void)
     expect_equal(cen_promise_init(&promise, &future), CEN_OK);
 }
 
+/* guarantees: stop.all */
 TEST(a_token_is_not_set_until_it_is_set_and_then_until_it_is_reset)
 {
     cen_stop_token statically = CEN_STOP_TOKEN_INIT;
@@ -34,6 +35,7 @@ TEST(a_token_is_not_set_until_it_is_set_and_then_until_it_is_reset)
     expect(!cen_stop_token_is_set(&statically));
 }
 
+/* guarantees: stop.all */
 TEST(a_token_that_is_null_is_never_set)
 {
     cen_stop_token_init(NULL);
@@ -47,6 +49,7 @@ TEST(a_token_that_is_null_is_never_set)
 
 /* ---- Futures ------------------------------------------------------------------------------ */
 
+/* guarantees: stop.never-lost */
 TEST(a_wait_with_a_token_that_was_set_before_returns_at_once_and_the_future_stays_pending)
 {
     cen_stop_token_init(&token);
@@ -74,6 +77,7 @@ static void wait_for_future(void *into)
     self->status = cen_future_wait_stoppable(&future, CEN_NEVER, &token);
 }
 
+/* guarantees: stop.future */
 TEST(a_stopped_wait_can_be_continued_cancelled_or_told_later)
 {
     cen_stop_token_init(&token);
@@ -88,6 +92,7 @@ TEST(a_stopped_wait_can_be_continued_cancelled_or_told_later)
     expect(cen_future_cancel(&future));
 }
 
+/* guarantees: stop.all */
 TEST(one_token_stops_waits_for_pools_queues_and_futures)
 {
     cen_stop_token_init(&token);
@@ -108,6 +113,7 @@ TEST(one_token_stops_waits_for_pools_queues_and_futures)
 
 /* ---- Select --------------------------------------------------------------------------------- */
 
+/* guarantees: stop.never-lost */
 TEST(a_select_with_a_set_token_does_nothing_even_if_it_could)
 {
     cen_queue *queue = NULL;
@@ -134,6 +140,7 @@ static void select_nothing(void *into)
     self->status = cen_select_stoppable(NULL, 0, CEN_NEVER, &token, &which);
 }
 
+/* guarantees: stop.never-lost */
 TEST(a_select_over_nothing_may_wait_for_a_token)
 {
     cen_stop_token_init(&token);
@@ -172,6 +179,7 @@ static void begin_stopped(stopped *one, cen_pool *pool, cen_priority priority)
     ceni_world_settle();
 }
 
+/* guarantees: stop.never-lost */
 TEST(a_take_with_a_set_token_takes_nothing_even_if_an_object_is_idle)
 {
     cen_stop_token_init(&token);
@@ -190,6 +198,7 @@ TEST(a_take_with_a_set_token_takes_nothing_even_if_an_object_is_idle)
     free_pool(pool);
 }
 
+/* guarantees: stop.L5, life-bugs.E3c */
 TEST(E3c_stopped_takes_leave_the_queue_and_the_others_keep_their_order)
 {
     for (int scoped = 0; scoped < 2; scoped++) {
@@ -219,6 +228,7 @@ TEST(E3c_stopped_takes_leave_the_queue_and_the_others_keep_their_order)
     }
 }
 
+/* guarantees: stop.take-options */
 TEST(a_take_with_options_has_its_priority_and_its_place)
 {
     cen_stop_token_init(&token);
@@ -242,6 +252,7 @@ TEST(a_take_with_options_has_its_priority_and_its_place)
     free_pool(pool);
 }
 
+/* guarantees: stop.take-options */
 TEST(a_take_with_options_that_make_no_sense_is_invalid)
 {
     workshop shop = {0};
@@ -268,6 +279,7 @@ static void await_take(void *argument)
     expect_equal(cen_future_wait_stoppable(&take->future, CEN_NEVER, &token), CEN_INTERRUPTED);
 }
 
+/* guarantees: stop.future */
 TEST(an_asynchronous_take_whose_wait_is_stopped_keeps_its_place_in_the_queue)
 {
     cen_stop_token_init(&token);
@@ -294,6 +306,7 @@ TEST(an_asynchronous_take_whose_wait_is_stopped_keeps_its_place_in_the_queue)
     free_pool(pool);
 }
 
+/* guarantees: stop.never-lost */
 TEST(a_take_from_a_pool_of_a_manual_runtime_is_stopped)
 {
     cen_stop_token_init(&token);
@@ -315,6 +328,7 @@ TEST(a_take_from_a_pool_of_a_manual_runtime_is_stopped)
 
 /* ---- Fork --------------------------------------------------------------------------------------- */
 
+/* guarantees: stop.fork */
 TEST(a_child_sets_a_token_of_its_parent_and_waits_with_it_after_init)
 {
     cen_stop_token_init(&token);

@@ -121,6 +121,7 @@ static uint32_t verdict_of(standing *one)
 
 /* ---- Places ----------------------------------------------------------------------------- */
 
+/* guarantees: waitlist.count */
 TEST(the_count_follows_joining_and_leaving_in_any_order)
 {
     begin(0);
@@ -138,6 +139,7 @@ TEST(the_count_follows_joining_and_leaving_in_any_order)
     }
 }
 
+/* guarantees: waitlist.verdict */
 TEST(a_verdict_is_given_once)
 {
     ceni_waiter waiter;
@@ -148,6 +150,7 @@ TEST(a_verdict_is_given_once)
     expect_equal(ceni_waiter_park(&waiter, CENI_FOREVER), FIRST + 4); /* does not wait any more */
 }
 
+/* guarantees: park.deadline */
 TEST(park_ends_at_its_moment_with_the_verdict_still_open)
 {
     ceni_waiter waiter;
@@ -159,6 +162,7 @@ TEST(park_ends_at_its_moment_with_the_verdict_still_open)
 
 /* ---- Threads ------------------------------------------------------------------------------ */
 
+/* guarantees: waitlist.order */
 TEST(threads_are_called_in_the_order_they_joined_each_after_the_one_before_resigned)
 {
     begin(0);
@@ -176,6 +180,7 @@ TEST(threads_are_called_in_the_order_they_joined_each_after_the_one_before_resig
     expect_equal(ceni_waitlist_count(&the_semaphore.list), 0);
 }
 
+/* guarantees: waitlist.heir */
 TEST(leave_tells_the_heir_and_nobody_else_that_a_resign_is_due)
 {
     begin(0);
@@ -188,6 +193,7 @@ TEST(leave_tells_the_heir_and_nobody_else_that_a_resign_is_due)
     ceni_waitlist_resign(&the_semaphore.list);
 }
 
+/* guarantees: waitlist.heir */
 TEST(a_thread_that_is_on_its_way_out_is_passed_over)
 {
     begin(0);
@@ -204,6 +210,7 @@ TEST(a_thread_that_is_on_its_way_out_is_passed_over)
     ceni_waitlist_resign(&the_semaphore.list);
 }
 
+/* guarantees: waitlist.verdict */
 TEST(a_waiter_that_stands_in_two_lists_is_called_from_one_of_them)
 {
     ceni_waitlist left, right;
@@ -228,6 +235,7 @@ TEST(a_waiter_that_stands_in_two_lists_is_called_from_one_of_them)
     expect(ceni_waitlist_leave(&left, &places[0]));
 }
 
+/* guarantees: waitlist.verdict */
 TEST(two_lists_can_share_one_lock)
 {
     ceni_waitlist left, right;
@@ -241,6 +249,7 @@ TEST(two_lists_can_share_one_lock)
 
 /* ---- Pending waiters ------------------------------------------------------------------------- */
 
+/* guarantees: waitlist.order, waitlist.delivery */
 TEST(pending_waiters_are_served_in_order_and_as_many_as_there_is_something_for)
 {
     begin(0);
@@ -260,6 +269,7 @@ TEST(pending_waiters_are_served_in_order_and_as_many_as_there_is_something_for)
     expect_equal(ceni_load_seq_cst(&the_semaphore.permits), 1);
 }
 
+/* guarantees: waitlist.L3 */
 TEST(a_pending_waiter_that_finds_something_at_once_is_delivered_by_its_own_nudge)
 {
     begin(1);
@@ -269,6 +279,7 @@ TEST(a_pending_waiter_that_finds_something_at_once_is_delivered_by_its_own_nudge
     expect_equal(ceni_load_seq_cst(&the_semaphore.permits), 0);
 }
 
+/* guarantees: waitlist.cancel */
 TEST(a_cancelled_waiter_never_gets_anything_and_a_served_one_cannot_be_cancelled)
 {
     begin(0);
@@ -293,6 +304,7 @@ static void cancel_in_delivery(ceni_waiter *waiter)
     cancels_that_came_too_late += !ceni_waitlist_cancel(&the_semaphore.list, &victim->place);
 }
 
+/* guarantees: waitlist.cancel */
 TEST(a_cancel_between_being_served_and_being_told_comes_too_late)
 {
     begin(0);
@@ -318,6 +330,7 @@ static void ask_again(ceni_waiter *waiter)
     mine->delivered = before;
 }
 
+/* guarantees: waitlist.delivery */
 TEST(a_delivery_may_use_its_waiter_to_ask_again)
 {
     begin(0);
@@ -331,6 +344,7 @@ TEST(a_delivery_may_use_its_waiter_to_ask_again)
     expect_equal(ceni_waitlist_count(&the_semaphore.list), 0);
 }
 
+/* guarantees: waitlist.order */
 TEST(threads_and_pending_waiters_stand_in_one_order)
 {
     begin(0);
@@ -349,6 +363,7 @@ TEST(threads_and_pending_waiters_stand_in_one_order)
     expect_equal(ceni_load_seq_cst(&the_semaphore.permits), 0);
 }
 
+/* guarantees: waitlist.heir */
 TEST(an_heir_that_takes_nothing_leaves_it_to_the_next)
 {
     begin(0);
@@ -373,6 +388,7 @@ static void park_for_ever(void *argument)
     expect(!ceni_waitlist_leave(&the_semaphore.list, &mine->place));
 }
 
+/* guarantees: waitlist.send-away */
 TEST(sending_away_wakes_threads_and_delivers_to_pending_waiters_that_there_is_nothing)
 {
     begin(0);
@@ -420,6 +436,7 @@ static void work(void *argument)
     }
 }
 
+/* guarantees: waitlist.L3 */
 TEST(a_semaphore_of_patient_impatient_and_pending_waiters_loses_no_permit)
 {
     enum { THREADS = 8 };
@@ -445,6 +462,7 @@ TEST(a_semaphore_of_patient_impatient_and_pending_waiters_loses_no_permit)
     expect_equal(ceni_waitlist_count(&the_semaphore.list), 0);
 }
 
+/* guarantees: waitlist.order */
 TEST(sleeping_threads_get_permits_in_the_order_they_came)
 {
     begin(0);

@@ -21,6 +21,7 @@ static void insert_new(ceni_wheel_timer *timer, int64_t moment)
     ceni_wheel_insert(&wheel, timer, moment);
 }
 
+/* guarantees: wheel.exact */
 TEST(a_timer_expires_at_its_moment_and_not_a_nanosecond_earlier)
 {
     begin(1000);
@@ -34,6 +35,7 @@ TEST(a_timer_expires_at_its_moment_and_not_a_nanosecond_earlier)
     expect(!ceni_wheel_cancel(&wheel, &timer));
 }
 
+/* guarantees: wheel.exact */
 TEST(a_moment_in_the_past_expires_in_the_next_advance)
 {
     begin(1000 * TICK);
@@ -48,6 +50,7 @@ TEST(a_moment_in_the_past_expires_in_the_next_advance)
     expect(ceni_timer_take(&expired) == &timers[0]);
 }
 
+/* guarantees: wheel.exact */
 TEST(forever_never_comes_but_can_be_cancelled)
 {
     begin(0);
@@ -65,6 +68,7 @@ TEST(forever_never_comes_but_can_be_cancelled)
     expect_equal(wheel.count, 0);
 }
 
+/* guarantees: wheel.exact */
 TEST(a_clock_that_steps_back_changes_nothing)
 {
     begin(100 * TICK);
@@ -76,6 +80,7 @@ TEST(a_clock_that_steps_back_changes_nothing)
     expect_equal(ceni_wheel_advance(&wheel, 200 * TICK, &expired), 1);
 }
 
+/* guarantees: wheel.exact */
 TEST(every_level_boundary_is_kept_to_the_nanosecond)
 {
     for (int level = 0; level < 8; level++) {
@@ -93,6 +98,7 @@ TEST(every_level_boundary_is_kept_to_the_nanosecond)
     }
 }
 
+/* guarantees: wheel.next */
 TEST(following_next_reaches_a_far_timer_in_few_advances)
 {
     begin(12345);
@@ -108,6 +114,7 @@ TEST(following_next_reaches_a_far_timer_in_few_advances)
     expect(advances <= CENI_WHEEL_LEVELS + 1);
 }
 
+/* guarantees: wheel.order */
 TEST(one_huge_jump_delivers_everything_in_order)
 {
     begin(7);
@@ -126,6 +133,7 @@ TEST(one_huge_jump_delivers_everything_in_order)
     }
 }
 
+/* guarantees: wheel.order */
 TEST(equal_moments_expire_in_the_order_of_insertion_whatever_the_level)
 {
     begin(0);
@@ -142,6 +150,7 @@ TEST(equal_moments_expire_in_the_order_of_insertion_whatever_the_level)
     for (int i = 0; i < 4; i++) expect(ceni_timer_take(&expired) == &timers[i]);
 }
 
+/* guarantees: wheel.move */
 TEST(inserting_again_moves_a_timer)
 {
     begin(0);
@@ -156,6 +165,7 @@ TEST(inserting_again_moves_a_timer)
     expect_equal(ceni_wheel_advance(&wheel, 800 * TICK, &expired), 1);
 }
 
+/* guarantees: wheel.move */
 TEST(an_expired_timer_may_cancel_and_insert_others_while_they_are_handed_out)
 {
     begin(0);
@@ -174,6 +184,7 @@ TEST(an_expired_timer_may_cancel_and_insert_others_while_they_are_handed_out)
     expect(ceni_timer_take(&expired) == &a);
 }
 
+/* guarantees: wheel.move */
 TEST(a_cancelled_timer_leaves_no_trace_in_next)
 {
     begin(0);
@@ -364,6 +375,7 @@ static void model_run(uint64_t *state, bool pieces)
     }
 }
 
+/* guarantees: wheel.order */
 TEST(random_inserts_cancels_and_advances_agree_with_a_searched_array)
 {
     uint64_t state = test_seed();

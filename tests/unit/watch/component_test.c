@@ -93,6 +93,7 @@ static void see(void *argument, cen_component *component)
     snprintf(s->names[s->count++], sizeof s->names[0], "%s", cen_component_name(component));
 }
 
+/* guarantees: events.visit */
 TEST(every_component_is_visited_once_oldest_first)
 {
     lamp a, b, c;
@@ -114,6 +115,7 @@ TEST(every_component_is_visited_once_oldest_first)
     expect_equal(s.count, 0);
 }
 
+/* guarantees: events.visit */
 TEST(a_component_is_visited_by_its_number_and_no_other)
 {
     lamp a, b;
@@ -169,6 +171,7 @@ static void ask_all(void *argument, cen_component *component)
     expect(cen_component_action_name(component, 99) == NULL);
 }
 
+/* guarantees: events.component */
 TEST(a_component_tells_its_metrics_histogram_description_actions_and_system)
 {
     lamp a;
@@ -191,6 +194,7 @@ static void ask_for_what_it_has_not(void *argument, cen_component *component)
     expect_equal(cen_component_invoke(component, "dim", 1, NULL), CEN_ABSENT);
 }
 
+/* guarantees: events.component */
 TEST(a_component_that_has_only_metrics_tells_nothing_else)
 {
     static const ceni_component_calls nothing = {0};
@@ -215,12 +219,13 @@ static void tell_it(void *argument, cen_component *component)
     expect_equal(cen_component_invoke(component, "blink", -1, &error), CEN_INVALID); /* what the component answers */
     a->told = NULL;
     expect_equal(cen_component_invoke(component, "explode", 0, &error), CEN_ABSENT);
-    expect_text(error.text, "lamp \"a\" cannot explode");
+    expect_text(error.text, "lamp \"a\": unknown action \"explode\"");
     expect_equal(cen_component_invoke(component, "di", 0, NULL), CEN_ABSENT);
     expect_equal(cen_component_invoke(component, NULL, 0, &error), CEN_INVALID);
     expect(a->told == NULL);
 }
 
+/* guarantees: events.component */
 TEST(a_component_is_told_the_actions_that_it_has_and_no_others)
 {
     lamp a;
@@ -248,6 +253,7 @@ static void count_queue(void *argument, cen_component *component)
         if (strcmp(metrics[i].name, "length") == 0) c->length += metrics[i].value;
 }
 
+/* guarantees: events.visit */
 TEST(a_queue_of_the_program_is_among_the_components_and_its_length_can_be_read)
 {
     cen_queue *queue;

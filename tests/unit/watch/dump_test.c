@@ -86,6 +86,7 @@ static size_t lay(unsigned char *at, uint32_t places, ceni_ring_tag tag, uint64_
 
 static unsigned char file[3 << 20];
 
+/* guarantees: events.untrusted */
 TEST(rings_are_found_wherever_they_stand_and_shown_in_the_order_of_time)
 {
     lay(file + 12345, 8, (ceni_ring_tag){7, 0}, 11, 1000, 10);          /* 3 to 10 are left */
@@ -104,6 +105,7 @@ TEST(rings_are_found_wherever_they_stand_and_shown_in_the_order_of_time)
     }
 }
 
+/* guarantees: events.untrusted */
 TEST(what_two_rings_of_one_process_both_have_is_shown_once)
 {
     size_t size = lay(file, 8, (ceni_ring_tag){7, 0}, 5, 1000, 10);
@@ -125,6 +127,7 @@ TEST(bytes_without_a_ring_have_no_events)
     expect_equal(seen->count, 0);
 }
 
+/* guarantees: events.untrusted */
 TEST(a_file_that_was_cut_short_tells_what_is_in_it)
 {
     size_t size = lay(file, 8, (ceni_ring_tag){7, 0}, 8, 1000, 10);
@@ -140,6 +143,7 @@ static uint64_t *word(uint32_t place, size_t index)
     return (uint64_t *)(void *)(file + CENI_RING_HEADER + place * CENI_RING_PLACE + index * 8);
 }
 
+/* guarantees: events.untrusted */
 TEST(places_that_make_no_sense_are_left_out)
 {
     size_t size = lay(file, 8, (ceni_ring_tag){7, 0}, 8, 1000, 10);
@@ -162,6 +166,7 @@ static void overwrite(void)
     *word(2, 0) = 2 * 10 + 2;
 }
 
+/* guarantees: events.untrusted */
 TEST(an_event_that_changes_while_it_is_read_is_not_shown)
 {
     size_t size = lay(file, 8, (ceni_ring_tag){7, 0}, 8, 1000, 10);
@@ -172,6 +177,7 @@ TEST(an_event_that_changes_while_it_is_read_is_not_shown)
     for (size_t i = 0; i < 7; i++) expect_equal(seen->events[i].value, seen->events[i].number * 3);
 }
 
+/* guarantees: events.untrusted */
 TEST(headers_that_lie_about_sizes_are_not_believed)
 {
     size_t size = lay(file, 8, (ceni_ring_tag){7, 0}, 8, 1000, 10);
@@ -185,6 +191,7 @@ TEST(headers_that_lie_about_sizes_are_not_believed)
     expect_equal(seen->count, 8);
 }
 
+/* guarantees: events.untrusted */
 TEST(thousands_of_false_rings_do_not_hold_it_up)
 {
     unsigned char header[CENI_RING_HEADER + 2 * CENI_RING_PLACE];
@@ -205,6 +212,7 @@ TEST(a_file_that_cannot_be_read_to_its_end_shows_nothing)
     }
 }
 
+/* guarantees: events.untrusted */
 TEST(without_memory_nothing_is_shown)
 {
     size_t size = lay(file, 8, (ceni_ring_tag){7, 0}, 8, 1000, 10);
@@ -221,6 +229,7 @@ TEST(without_memory_nothing_is_shown)
     expect_equal(seen->count, 8);
 }
 
+/* guarantees: events.untrusted */
 TEST(random_damage_is_survived)
 {
     uint64_t state = test_seed();

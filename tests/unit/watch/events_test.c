@@ -5,6 +5,7 @@
 #include "record/events.h"
 #include "support/test.h"
 
+/* guarantees: events.order */
 TEST(what_a_program_tells_can_be_read)
 {
     cen_event_cursor at = {0};
@@ -27,6 +28,7 @@ TEST(what_a_program_tells_can_be_read)
     expect_text(event.text, "");
 }
 
+/* guarantees: events.order */
 TEST(both_rings_are_read_as_one_stream_in_the_order_of_time)
 {
     for (int i = 0; i < 300; i++) cen_event_emit(i % 3 ? CEN_LEVEL_TRACE : CEN_LEVEL_ERROR, "a", "b");
@@ -48,6 +50,7 @@ TEST(both_rings_are_read_as_one_stream_in_the_order_of_time)
     expect_equal(cen_events_total(), 100); /* traces are not counted */
 }
 
+/* guarantees: events.order */
 TEST(a_reader_that_comes_late_learns_how_many_it_missed_of_each)
 {
     for (int i = 0; i < 2100; i++) cen_event_emit(CEN_LEVEL_NOTICE, "a", NULL);

@@ -74,6 +74,7 @@ static void keep(void)
 
 /* ---- Keeping ------------------------------------------------------------------------ */
 
+/* guarantees: events.file */
 TEST(what_was_told_before_and_what_comes_after_is_in_the_file)
 {
     begin();
@@ -99,6 +100,7 @@ TEST(what_was_told_before_and_what_comes_after_is_in_the_file)
     expect_equal(end(), 1);
 }
 
+/* guarantees: events.file-error */
 TEST(a_process_has_one_file)
 {
     begin();
@@ -118,6 +120,7 @@ static void expect_child_ends(pid_t child, int wanted)
     expect_equal(status, wanted);
 }
 
+/* guarantees: events.file-error */
 TEST(what_an_earlier_run_left_is_kept_beside_and_one_that_still_runs_goes_on)
 {
     begin();
@@ -149,6 +152,7 @@ TEST(what_an_earlier_run_left_is_kept_beside_and_one_that_still_runs_goes_on)
     expect_equal(end(), 2);
 }
 
+/* guarantees: events.L14 */
 TEST(a_forked_child_leaves_its_parents_file_alone_and_may_have_its_own)
 {
     begin();
@@ -184,6 +188,7 @@ static void expect_refused(const char *where, cen_status wanted, const char *wor
     if (!strstr(error.text, words)) test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", error.text, words);
 }
 
+/* guarantees: events.file-error */
 TEST(a_file_that_cannot_be_made_is_refused_with_the_reason_and_may_be_tried_again)
 {
     begin();
@@ -191,16 +196,17 @@ TEST(a_file_that_cannot_be_made_is_refused_with_the_reason_and_may_be_tried_agai
     snprintf(missing, sizeof missing, "%s/none/events", folder);
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
-    expect_refused(NULL, CEN_INVALID, "no path");
-    expect_refused("", CEN_INVALID, "no path");
+    expect_refused(NULL, CEN_INVALID, "path is NULL or empty");
+    expect_refused("", CEN_INVALID, "path is NULL or empty");
     expect_refused(longest, CEN_INVALID, "too long");
-    expect_refused("/dev/null", CEN_INVALID, "/dev/null is there and is no regular file");
-    expect_refused(folder, CEN_INVALID, "no regular file");
+    expect_refused("/dev/null", CEN_INVALID, "/dev/null exists and is not a regular file");
+    expect_refused(folder, CEN_INVALID, "not a regular file");
     expect_refused(missing, CEN_SYSTEM, "No such file or directory");
     keep();
     expect_equal(end(), 1);
 }
 
+/* guarantees: events.file-error */
 TEST(a_step_that_fails_leaves_nothing_behind)
 {
     begin();
@@ -230,6 +236,7 @@ static void expect_unreadable(const char *from, cen_status wanted, const char *w
     expect_equal(shown.count, 0);
 }
 
+/* guarantees: events.untrusted */
 TEST(a_file_without_events_is_refused_with_the_reason)
 {
     begin();
@@ -239,7 +246,7 @@ TEST(a_file_without_events_is_refused_with_the_reason)
     expect_unreadable(NULL, CEN_INVALID, "NULL");
     int fd = open(path, O_CREAT | O_WRONLY, 0600);
     expect(fd >= 0 && write(fd, "nothing of ours", 15) == 15 && close(fd) == 0);
-    expect_unreadable(path, CEN_ABSENT, "no file of events");
+    expect_unreadable(path, CEN_ABSENT, "neither an event file nor a core file");
     expect_equal(cen_events_read_file(path, NULL, NULL, NULL), CEN_INVALID);
     expect_equal(end(), 1);
 }
@@ -292,6 +299,7 @@ static pid_t start_teller(uint32_t until, uint32_t *last)
     return child;
 }
 
+/* guarantees: events.crash */
 TEST(the_file_of_a_process_that_was_killed_tells_its_last_events)
 {
     begin();
@@ -309,6 +317,7 @@ TEST(the_file_of_a_process_that_was_killed_tells_its_last_events)
     expect_equal(end(), 1);
 }
 
+/* guarantees: events.crash */
 TEST(the_file_of_a_process_that_goes_on_shows_only_whole_events)
 {
     begin();
@@ -371,6 +380,7 @@ static void expect_some(const char *core)
     }
 }
 
+/* guarantees: events.crash */
 TEST(the_core_file_of_a_process_that_crashed_tells_its_events)
 {
     begin();
@@ -392,6 +402,7 @@ TEST(the_core_file_of_a_process_that_crashed_tells_its_events)
     end();
 }
 
+/* guarantees: events.crash */
 TEST(a_core_file_that_a_debugger_makes_tells_its_events)
 {
     begin();

@@ -280,9 +280,9 @@ TEST(the_page_has_what_an_actor_tells)
     read_page();
     MUST(cen_actor_new(&options, &actor, &error));
     cen_message_init(&message, "page");
-    MUST(cen_actor_tell(actor, &message));
+    MUST(cen_actor_tell(actor, &message, NULL));
     cen_future_init(&stopped);
-    MUST(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped));
+    MUST(cen_actor_stop(actor, CEN_STOP_DRAIN, &stopped, NULL));
     MUST(cen_future_wait(&stopped, CEN_NEVER));
     expect_equal(ceni_load_seq_cst(&handled), 1);
     MUST(cen_actor_free(actor));
@@ -303,7 +303,7 @@ TEST(the_page_has_what_a_poller_tells)
     read_page();
     expect_equal(pipe(pair), 0);
     MUST(cen_poller_new(&options, &poller, &error));
-    MUST(cen_poller_watch(poller, &watch, pair[0], CEN_READABLE, cen_in_s(1000)));
+    MUST(cen_poller_watch(poller, &watch, pair[0], CEN_READABLE, cen_in_s(1000), NULL));
     compare("poller");
     expect(cen_poller_unwatch(poller, &watch));
     MUST(cen_poller_free(poller));
@@ -334,8 +334,8 @@ TEST(the_page_has_what_routing_pools_their_parts_and_servers_tell)
     read_page();
     MUST(cen_mux_server_start(&serving, &server, &error));
     const char *address = cen_mux_server_address(server);
-    cen_mux_pool_options options =
-        CEN_MUX_POOL_OPTIONS(.addresses = &address, .address_count = 1, .connections = 2, .max = 100, .target = 50);
+    cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.addresses = &address, .address_count = 1, .connections = 2,
+                                                        .max_in_flight = 100, .target_in_flight = 50);
     MUST(cen_mux_pool_new(&options, &pool, &error));
     AWAIT(connections_up(pool) == 2);
     static const char *const kinds[] = {"mux_server", "mux", "mux_pool", "registry", "router", "supervisor"};

@@ -50,6 +50,7 @@ static void unlisten(void)
     expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, NULL, NULL, NULL), CEN_OK);
 }
 
+/* guarantees: events.listener */
 TEST(a_listener_is_told_each_event_of_its_level_from_then_on_in_order)
 {
     cen_event_emit(CEN_LEVEL_ERROR, "before", NULL);
@@ -72,6 +73,7 @@ TEST(a_listener_is_told_each_event_of_its_level_from_then_on_in_order)
     expect_equal(first.missed, 0);
 }
 
+/* guarantees: events.listener */
 TEST(one_who_asks_for_traces_is_told_of_both_rings)
 {
     listen(CEN_LEVEL_TRACE, &first);
@@ -87,6 +89,7 @@ TEST(one_who_asks_for_traces_is_told_of_both_rings)
     expect_text(first.what[2], "given");
 }
 
+/* guarantees: events.replace */
 TEST(one_that_is_ended_is_told_what_there_was_before)
 {
     listen(CEN_LEVEL_DETAIL, &first);
@@ -98,6 +101,7 @@ TEST(one_that_is_ended_is_told_what_there_was_before)
     expect_equal(ceni_load_relaxed(&first.count) + first.missed, 1000);
 }
 
+/* guarantees: events.replace */
 TEST(another_listener_replaces_the_first)
 {
     listen(CEN_LEVEL_NOTICE, &first);
@@ -128,12 +132,13 @@ static void replace_myself(void *argument, const cen_event *event, uint64_t miss
     cen_error error;
     answered[0] = cen_events_listen(CEN_LEVEL_NOTICE, NULL, NULL, &error);
     answered[1] = cen_events_listen(CEN_LEVEL_NOTICE, note, &first, &error);
-    expect(strstr(error.text, "listener itself") != NULL);
+    expect(strstr(error.text, "the listener cannot remove or replace itself") != NULL);
     cen_event_emit(CEN_LEVEL_ERROR, "may", "It may do anything else.");
     ceni_store_release(&within, 1);
     ceni_futex_wake(&within, 1);
 }
 
+/* guarantees: events.self-replace */
 TEST(a_listener_cannot_replace_itself_and_may_do_anything_else)
 {
     expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, replace_myself, NULL, NULL), CEN_OK);
@@ -144,6 +149,7 @@ TEST(a_listener_cannot_replace_itself_and_may_do_anything_else)
     unlisten();
 }
 
+/* guarantees: events.self-replace */
 TEST(a_level_that_is_none_is_refused)
 {
     cen_error error;
@@ -153,6 +159,7 @@ TEST(a_level_that_is_none_is_refused)
     expect_equal(cen_events_listen((cen_event_level)0, NULL, NULL, NULL), CEN_OK); /* ends, whatever the level */
 }
 
+/* guarantees: events.self-replace */
 TEST(without_a_thread_the_former_listener_stays)
 {
     listen(CEN_LEVEL_NOTICE, &first);
@@ -177,6 +184,7 @@ static void wait_first(void *argument, const cen_event *event, uint64_t missed)
     note(argument, event, missed);
 }
 
+/* guarantees: events.slow-listener */
 TEST(one_that_is_too_slow_learns_how_many_it_missed)
 {
     expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, wait_first, &first, NULL), CEN_OK);
@@ -198,6 +206,7 @@ static void write_many(void *argument)
     for (int i = 0; i < EACH; i++) cen_event_emit(CEN_LEVEL_NOTICE, "a", NULL);
 }
 
+/* guarantees: events.listener */
 TEST(what_several_threads_tell_reaches_the_listener_or_is_counted)
 {
     listen(CEN_LEVEL_NOTICE, &first);
@@ -219,6 +228,7 @@ static void expect_child_succeeds(pid_t child)
     expect_equal(status, 0);
 }
 
+/* guarantees: events.L14 */
 TEST(a_forked_child_has_no_listener_and_can_have_its_own)
 {
     listen(CEN_LEVEL_NOTICE, &first);
@@ -260,6 +270,7 @@ static void fork_here(void *argument, const cen_event *event, uint64_t missed)
     ceni_futex_wake(&within, 1);
 }
 
+/* guarantees: events.L14 */
 TEST(a_listener_may_fork)
 {
     expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, fork_here, NULL, NULL), CEN_OK);
@@ -307,6 +318,7 @@ static void end_the_thread(void *argument, const cen_event *event, uint64_t miss
     pthread_exit(NULL);
 }
 
+/* guarantees: events.replace */
 TEST(a_listener_that_ends_its_thread_can_still_be_replaced)
 {
     expect_equal(cen_events_listen(CEN_LEVEL_NOTICE, end_the_thread, NULL, NULL), CEN_OK);

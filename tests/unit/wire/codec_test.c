@@ -95,7 +95,7 @@ TEST(a_binary_frame_that_cannot_hold_an_id_is_broken)
     cen_decoding decoding;
     cen_error error;
     expect_equal(decode(cen_codec_binary(), "\0\0\0\7", 4, &decoding, &error), CEN_DECODED_BROKEN);
-    expect_text(error.text, "A frame of 7 bytes came, which has no room for an id.");
+    expect_text(error.text, "invalid frame: 7 bytes, too short for an id");
     expect_equal(decode(cen_codec_binary(), "\0\0\0\0", 4, &decoding, &error), CEN_DECODED_BROKEN);
 }
 
@@ -107,7 +107,7 @@ TEST(a_binary_payload_of_the_largest_size_is_read_and_one_byte_more_is_broken)
     expect_equal(decode(cen_codec_binary(), head, 4, &decoding, &error), CEN_DECODED_MORE);
     head[3]++;
     expect_equal(decode(cen_codec_binary(), head, 4, &decoding, &error), CEN_DECODED_BROKEN);
-    expect_text(error.text, "A payload of 65 bytes came, and 64 are allowed.");
+    expect_text(error.text, "payload too large (65 bytes, limit 64)");
     expect_equal(decode(cen_codec_binary(), "\377\377\377\377", 4, &decoding, &error), CEN_DECODED_BROKEN);
 }
 
@@ -129,7 +129,7 @@ TEST(a_payload_with_a_newline_is_no_line)
     cen_error error;
     cen_codec codec = cen_codec_lines();
     expect_equal(codec.calls->encode(codec.argument, 1, "a\nb", 3, out, &written, &error), CEN_INVALID);
-    expect_text(error.text, "The payload has a newline in it, which ends a line.");
+    expect_text(error.text, "payload contains a newline, the end of a line");
 }
 
 TEST(garbage_is_no_line)
