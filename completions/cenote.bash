@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# bash completion for cenote. The program itself says which words there are, so that this never lags behind.
+# bash completion for cenote. The program itself lists the words, so the completion is always up to date.
 
 _cenote() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} program=${COMP_WORDS[0]} command=
     local -a words=()
     COMPREPLY=()
     [ "$COMP_CWORD" -gt 1 ] && command=${COMP_WORDS[1]}
-    # The value of an option: what readline cut at the sign, or the next word.
+    # The value of an option: after the = at which readline splits, or the next word.
     local option=
     if [ "$word" = = ]; then
         option=$before word=
@@ -37,16 +37,16 @@ _cenote() {
                 [ "$UID" = 0 ] && abroad=(/run/user/*/cenote/*.address /tmp/cenote-*/*.address)
                 for file in "${XDG_RUNTIME_DIR:-/nowhere}"/cenote/*.address /tmp/cenote-"$UID"/*.address "${abroad[@]}"; do
                     file=${file##*/} file=${file%.address}
-                    [ -d "/proc/$file" ] && words+=("$file") # one that was killed has left its file
+                    [ -d "/proc/$file" ] && words+=("$file") # a killed process leaves its file behind
                 done
                 ;;
         esac
     fi
     mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$word")
     [ ${#COMPREPLY[@]} -gt 0 ] || { [[ $word != -* ]] && mapfile -t COMPREPLY < <(compgen -f -- "$word"); }
-    # No space after a sign or a scheme: the value follows.
+    # No space after = or a scheme: the value follows.
     [ ${#COMPREPLY[@]} = 1 ] && [[ ${COMPREPLY[0]} == *[=/:] ]] && compopt -o nospace 2>/dev/null
-    # Where readline cuts words at a colon it has the scheme already.
+    # If readline splits words at a colon, it already has the scheme.
     if [[ $word == *:* && $COMP_WORDBREAKS == *:* ]]; then
         COMPREPLY=("${COMPREPLY[@]#"${word%:*}":}")
     fi
