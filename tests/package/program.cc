@@ -178,10 +178,10 @@ void complete_futures()
     expect_that(cen_inbox_run_ready(inbox) == 1 && told == value, "an inbox runs what arrived");
     cen_timer timer;
     cen_timer_init(&timer);
-    expect_that(cen_timer_start(&timer, nullptr, cen_in_ms(1)) == CEN_OK, "a timer can be started");
+    expect_that(cen_timer_start(&timer, nullptr, cen_in_ms(1), NULL) == CEN_OK, "a timer can be started");
     expect_that(cen_future_wait(&timer.future, cen_in_s(30)) == CEN_OK && timer.future.status == CEN_OK, "and waited for");
     cen_timer_init(&timer);
-    expect_that(cen_timer_start(&timer, nullptr, CEN_NEVER) == CEN_OK && cen_future_cancel(&timer.future), "and given up");
+    expect_that(cen_timer_start(&timer, nullptr, CEN_NEVER, NULL) == CEN_OK && cen_future_cancel(&timer.future), "and given up");
     cen_job job = {run_job, nullptr};
     cen_inline()->post(cen_inline(), &job);
     expect_that(told == value + 1, "a job can be run inline");
