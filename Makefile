@@ -22,7 +22,7 @@ BASE ?=
 EXPLORE ?= deep
 DEMO_QUERY = 'select count(*), sum(total) from orders where customer between ?1 % 1900 and ?1 % 1900 + 50'
 
-.PHONY: help demo quick check check-under-load lint bench bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-ends bench-outage bench-growth explore weaken verify stress stress-faults fuzz coverage install clean
+.PHONY: help demo quick check check-under-load lint bench bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-ends bench-outage bench-growth explore weaken verify stress stress-faults fuzz coverage reference site install clean
 .NOTPARALLEL:
 
 help:
@@ -49,6 +49,8 @@ help:
 	@echo 'make stress-faults servers that are killed, silent, full, demoted, in their long form: some minutes; prints a table'
 	@echo 'make fuzz          the fuzzers; FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make coverage      lines and branches per room'
+	@echo 'make reference     the API reference as HTML and as section 3 of the manual, from the headers'
+	@echo 'make site          the documentation with the reference and a search, as a static site'
 	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set; ROUTE=$(ROUTE), DRIVERS=$(DRIVERS), INSPECT=$(INSPECT) and TOOL=$(TOOL), or OFF: without them'
 	@echo 'make clean         remove build/'
 
@@ -63,7 +65,7 @@ demo:
 	build/release/examples/pool_outage
 
 check:
-	@tools/install-packages check cross verify
+	@tools/install-packages check cross verify site
 	@tools/check
 
 quick:
@@ -155,6 +157,14 @@ fuzz:
 coverage:
 	@tools/install-packages coverage
 	@tools/coverage
+
+reference:
+	@tools/install-packages reference
+	@tools/reference --html build/reference/html --man build/reference/man
+
+site:
+	@tools/install-packages site
+	@tools/site
 
 install:
 	@tools/install-packages core $(if $(filter OFF,$(ROUTE)),,route) $(if $(filter OFF,$(DRIVERS)),,drivers) $(if $(filter OFF,$(INSPECT)),,inspect) $(if $(filter OFF,$(TOOL)),,tool)
