@@ -51,8 +51,8 @@ static void work_for_too_long(cen_pool *pool)
     own_object *object = lease.object;
     int64_t begin = cen_clock();
     expect_that(!line_ask(&object->line, "sleep 60000", answer, sizeof answer), "a minute of work fails");
-    expect_that(cen_clock() - begin < 5000000000, "soon");
-    expect_that(cen_pool_give(&lease) == CEN_REVOKED, "because the lease was revoked");
+    expect_that(cen_clock() - begin < 5000000000, "it is interrupted soon");
+    expect_that(cen_pool_give(&lease) == CEN_REVOKED, "the lease was revoked");
 }
 
 static void lose_one(cen_pool *pool)

@@ -129,7 +129,7 @@ static void show_holders(void)
     size_t held = 0;
     cen_pool_holders(pool, holdings, CONNECTIONS, &held);
     for (size_t i = 0; i < held && i < CONNECTIONS; i++)
-        printf("  connection %d: thread %d has had it for at least %.2f s, taken at %s\n",
+        printf("  connection %d: thread %d has held it for at least %.2f s, taken at %s\n",
                ((struct connection *)holdings[i].object)->number, (int)holdings[i].holder,
                (double)holdings[i].held_ns / 1e9, holdings[i].where ? holdings[i].where : "?");
 }

@@ -22,19 +22,21 @@
  *     cen_future_wait(&stopped, cen_in_s(5));
  *     cen_actor_free(actor);
  *
- * An actor has no thread. While it has messages it runs in turns on its executor, by default on helper threads of its
- * runtime. Messages of one sender are handled in the order in which they were sent.
+ * An actor has no thread of its own. While it has messages, it runs in turns on its executor, by default on helper
+ * threads of its runtime. Messages from one sender are handled in the order in which they were sent.
  *
  * Memory: a message is the program's struct with a cen_message as its first member. From the call that sends it, the
  * message belongs to the library and must stay in place until the handler or `dropped` is entered with it, or until
- * cen_message_cancel has returned true. If that call returns any status but OK, the message is still the sender's.
+ * cen_message_cancel has returned true. If the send returns any status other than OK, the message still belongs to the
+ * sender.
  *
  * A request (cen_actor_ask) belongs to the handler until it is replied to. Once its future is done, the library does
- * not touch the message again, so sender and handler agree which of them frees it. A future that may be cancelled must
- * not be part of a message that the handler frees: the cancel and the free may happen at the same time.
+ * not touch the message again, so the sender and the handler must agree on which of them frees it. A future that may be
+ * cancelled must not be part of a message that the handler frees, because the cancel and the free may happen at the
+ * same time.
  *
  * Threads: every function may be called from any thread, and in the handler.
- * Fork: in the child every function that returns a status returns FORKED, except cen_actor_free, which frees the
+ * Fork: in the child, every function that returns a status returns FORKED, except cen_actor_free, which frees the
  * memory.
  */
 #ifndef CENOTE_ACTOR_H
@@ -75,7 +77,7 @@ typedef struct cen_message {
     void *reserved_[2];
 } cen_message;
 
-/* Options of an actor. Zero means default in every field. Fields are only ever appended. */
+/* Options of an actor. Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_actor_options {
     size_t size;      /* sizeof(cen_actor_options), set by the macro */
     const char *name; /* copied, cut after 31 bytes; default "actor" */
@@ -83,26 +85,26 @@ typedef struct cen_actor_options {
     /* Called with each message, one at a time, with cancellation disabled. Required. */
     void (*handle)(void *argument, cen_message *message);
     /* Called instead of `handle` for each message that a stop drops, also one at a time and with cancellation disabled.
-     * A request whose future has failed with CLOSED is not passed to it: that message is the sender's again. NULL:
-     * dropped messages are only counted. */
+     * A request whose future has failed with CLOSED is not passed to it: such a message belongs to the sender again.
+     * NULL: dropped messages are only counted. */
     void (*dropped)(void *argument, cen_message *message);
     void *argument; /* passed to handle, dropped and slow */
 
-    /* keeps the actor's time, and runs its turns unless `executor` is set; default the process' own */
+    /* keeps the actor's time, and runs its turns unless `executor` is set; default the process's own */
     cen_runtime *runtime;
     cen_executor *executor; /* runs the actor's turns; default the runtime's */
-    /* queue limit: maximum number of messages that wait, delayed ones included; the one that is being handled does not
+    /* queue limit: maximum number of messages that wait, delayed ones included; the message being handled does not
      * count; default 0: no limit */
     size_t capacity;
-    /* maximum number of messages and jobs in one turn; then other jobs of the executor run; default 64 */
+    /* maximum number of messages and jobs in one turn, after which other jobs of the executor run; default 64 */
     uint32_t batch;
 
-    /* Watchdog: a message or a job that takes longer than this many nanoseconds is reported, once. Default 0: off;
+    /* Watchdog: a message or a job that takes longer than this many nanoseconds is reported once. Default 0: off;
      * CEN_OFF is refused. The report is made by the runtime while the message is being handled, or, if the runtime is
      * delayed, after it was handled. */
     int64_t slow_ns;
-    /* Called with each report. `text` is a whole sentence, `message` the message's name, `ns` how long it has taken so
-     * far. Needs slow_ns. NULL: the text goes to stderr. */
+    /* Called with each report. `text` is a complete sentence, `message` the message's name, and `ns` how long it has
+     * taken so far. Requires slow_ns. If NULL, the text goes to stderr. */
     void (*slow)(void *argument, const char *text, const char *message, int64_t ns);
 
     const cen_allocator *allocator; /* default malloc */
@@ -120,14 +122,15 @@ typedef struct cen_actor_options {
  */
 CEN_API cen_status cen_actor_new(const cen_actor_options *options, cen_actor **out, cen_error *error);
 
-/* Free an actor that is stopped. NULL is allowed. Once the future of cen_actor_stop is done, and if no job was posted
- * after that, this returns OK. In a forked child it only frees memory.
+/* Free an actor that is stopped. NULL is allowed. This returns OK once the future of cen_actor_stop is done, provided
+ * that no job was posted after that. In a forked child, it only frees memory.
  *
- * Blocking: waits for a report of the watchdog that is being made on another thread.
- * Threads: no thread may send to the actor meanwhile, or cancel one of its messages, requests or stops.
+ * Blocking: waits for a watchdog report that is being made on another thread.
+ * Threads: during this call, no thread may send to the actor, or cancel one of its messages, requests or stops.
  * Returns:
  *   OK    the actor is freed, or was NULL
- *   BUSY  it was not stopped, a message or a job is pending or being handled, or called within `slow`; nothing changes
+ *   BUSY  the actor was not stopped, a message or a job is pending or being handled, or this was called within `slow`;
+ *         nothing changes
  */
 CEN_API cen_status cen_actor_free(cen_actor *actor);
 
@@ -138,24 +141,26 @@ CEN_API cen_status cen_actor_free(cen_actor *actor);
 CEN_API void cen_message_init(cen_message *message, const char *name);
 
 /* Send a message. A message that is sent within the handler is handled after the current one. error->text names the
- * actor, and for FULL its capacity.
+ * actor and, for FULL, its capacity.
  *
- * Ownership: with OK the message is the library's until the handler is entered. Otherwise it stays the caller's.
- * Blocking: never waits, and allocates nothing.
+ * Ownership: with OK, the message belongs to the library until the handler is entered. Otherwise, it still belongs to
+ * the caller.
+ * Blocking: never waits, and allocates no memory.
  * Returns:
  *   OK       the message is in the mailbox
- *   FULL     options.capacity messages wait already; error->cause is CEN_CAUSE_QUEUE_FULL, and error->max the limit
+ *   FULL     options.capacity messages are already waiting; error->cause is CEN_CAUSE_QUEUE_FULL, and error->max is the
+ *            limit
  *   CLOSED   the actor was stopped
- *   MISUSE   the message is in a mailbox, or is a request without a reply
+ *   MISUSE   the message is already in a mailbox, or is a request that has not been replied to
  *   INVALID  actor or message is NULL
  *   FORKED   the actor belongs to the parent process
  */
 CEN_API cen_status cen_actor_tell(cen_actor *actor, cen_message *message, cen_error *error);
 
 /* Send a request: a message with a future for the reply. cen_message_reply and cen_message_fail complete the future. If
- * a stop drops the message, the future fails with CLOSED. With any status but OK the future is not promised.
+ * a stop drops the message, the future fails with CLOSED. With any status other than OK, the future is not promised.
  *
- * Cancelling the future withdraws the question, not the message: the handler still gets it, and its reply returns
+ * Cancelling the future does not withdraw the message: the handler still receives it, and cen_message_reply returns
  * false.
  * Returns:
  *   INVALID  also: future is NULL
@@ -164,37 +169,37 @@ CEN_API cen_status cen_actor_tell(cen_actor *actor, cen_message *message, cen_er
  */
 CEN_API cen_status cen_actor_ask(cen_actor *actor, cen_message *message, cen_future *future, cen_error *error);
 
-/* Send a message after a delay of `delay_ns` nanoseconds on the runtime's clock. The message takes its place in the
- * mailbox in this call, so it is not refused when its time comes. A stop does not wait for the delay: it handles or
- * drops the message at once.
+/* Send a message after a delay of `delay_ns` nanoseconds on the runtime's clock. The message takes up its place in the
+ * mailbox during this call, so it is not refused when its time comes. A stop does not wait for the delay: the message
+ * is handled or dropped immediately.
  * Returns:
  *   INVALID  also: delay_ns is negative
- *   SYSTEM   the system has no thread to keep the delay
+ *   SYSTEM   the timer thread could not be started
  *   others   as cen_actor_tell
  */
 CEN_API cen_status cen_actor_tell_after(cen_actor *actor, cen_message *message, int64_t delay_ns, cen_error *error);
 
-/* Take back a delayed message (cen_actor_tell_after). Return true if it will not be handled: it is the program's again.
- * Return false if it is on its way to the handler, or was not sent with a delay. Exactly one of the two happens. The
- * caller makes sure that the message and the actor exist. */
+/* Take back a delayed message (cen_actor_tell_after). Return true if it will not be handled: it belongs to the program
+ * again. Return false if it is on its way to the handler, or was not sent with a delay. Exactly one of the two happens.
+ * The caller must make sure that the message and the actor exist. */
 CEN_API bool cen_message_cancel(cen_message *message);
 
 /* ---- Replies ---------------------------------------------------------------------- */
 
-/* Reply to a request, with a value or with an error (see cen_promise_fail). The handler replies before it returns, or,
- * if it has kept the request (cen_message_keep), later and on any thread.
+/* Reply to a request, with a value or with an error (see cen_promise_fail). The handler must reply before it returns,
+ * unless it has kept the request (cen_message_keep); it may then reply later, on any thread.
  *
  * Return true if the future received the reply. Return false if the future was cancelled, if the message is not a
- * request, or if it was replied to before. After the call the message may be the sender's: do not touch it unless
- * sender and handler have agreed on that. */
+ * request, or if it has already been replied to. After the call, the message may belong to the sender again: do not
+ * touch it unless the sender and the handler have agreed on that. */
 CEN_API bool cen_message_reply(cen_message *message, void *value);
 CEN_API bool cen_message_fail(cen_message *message, const cen_error *error);
 
-/* Announce in the handler that the reply to a request comes later. Return false if the message is not being handled, or
- * is not a request.
+/* Announce, in the handler, that the reply to a request will come later. Return false if the message is not being
+ * handled, or is not a request.
  *
  * If the handler returns without a reply and has not kept the request, the future fails with MISUSE and a text that
- * names the actor and the message. So a request may be freed after the reply or after cen_message_keep, and not
+ * names the actor and the message. So a request may be freed after the reply or after cen_message_keep, but not
  * before. */
 CEN_API bool cen_message_keep(cen_message *message);
 
@@ -203,23 +208,24 @@ CEN_API bool cen_message_is_wanted(const cen_message *message);
 
 /* ---- The actor as an executor ------------------------------------------------------ */
 
-/* Return the actor as an executor; NULL for NULL. A job that is posted to it runs like a message: one at a time, and in
- * order with the messages. A job counts neither towards the capacity nor in the stats. An executor cannot refuse a job,
- * so jobs run even after a stop. In a forked child a job runs on the process' own runtime, concurrently with others. */
+/* Return the actor as an executor, or NULL for NULL. Jobs posted to it run like messages: one at a time, and in order
+ * with the messages. Jobs are not counted towards the capacity or in the stats. An executor cannot refuse a job, so
+ * jobs run even after a stop. In a forked child, jobs run on the process's own runtime, concurrently with each
+ * other. */
 CEN_API cen_executor *cen_actor_executor(cen_actor *actor);
 
 /* ---- Stop --------------------------------------------------------------------------- */
 
-/* Stop the actor: from now on sends return CLOSED. CEN_STOP_DRAIN: messages that were sent are handled, delayed ones at
- * once. CEN_STOP_DROP: they are dropped, except the one that is being handled. A drop may follow a drain, without a
- * future, and drops what is left. With any status but OK nothing changes.
+/* Stop the actor: later sends return CLOSED. CEN_STOP_DRAIN: messages that were already sent are handled, delayed ones
+ * immediately. CEN_STOP_DROP: they are dropped, except the one that is being handled. A drop without a future may
+ * follow a drain, and drops what is left. With any status other than OK, nothing changes.
  *
  * Blocking: does not wait, and may be called in the handler. `future`, if it is not NULL, completes with NULL when the
- * last message is over and the actor sleeps.
+ * last message is over and the actor is idle.
  * Returns:
- *   OK       the actor stops
+ *   OK       the actor is being stopped
  *   CLOSED   it was stopped before, and this is not the first drop
- *   INVALID  actor is NULL, or there is no such `how`
+ *   INVALID  actor is NULL, or `how` is not a cen_stop
  *   MISUSE   the future was promised or cancelled before, or is passed with a drop after a drain
  *   FORKED   the actor belongs to the parent process
  */
@@ -238,7 +244,7 @@ typedef struct cen_actor_stats {
     bool is_stopped;  /* cen_actor_stop was called */
 } cen_actor_stats;
 
-/* Read the stats. Each number was true at a moment of the call.
+/* Read the stats. Each number was correct at some moment during the call.
  * Returns:
  *   OK       *out is filled in
  *   INVALID  actor or out is NULL, or out->size is not valid

@@ -8,8 +8,8 @@
  *     static const cen_allocator arena = { my_alloc, my_free, &my_arena };
  *     cen_queue_options o = CEN_QUEUE_OPTIONS(.element_size = 8, .allocator = &arena);
  *
- * Callbacks: both functions may be called from any thread. They must not call cenote. cenote holds no lock during the
- * call, except in libcenote-redis (cenote/redis.h, Threads).
+ * Callbacks: both functions may be called from any thread. They must not call cenote. cenote holds no lock during such
+ * a call, except in libcenote-redis (cenote/redis.h, Threads).
  */
 #ifndef CENOTE_ALLOCATOR_H
 #define CENOTE_ALLOCATOR_H
@@ -22,7 +22,7 @@ extern "C" {
 
 /* Two functions and an argument for both. */
 typedef struct cen_allocator {
-    /* Return `size` bytes, aligned to `align`, a power of two; NULL if out of memory. */
+    /* Return `size` bytes aligned to `align`, which is a power of two. Return NULL if out of memory. */
     void *(*alloc)(void *argument, size_t size, size_t align);
     /* Free memory that alloc returned, with the same size and alignment. */
     void (*free)(void *argument, void *memory, size_t size, size_t align);

@@ -2,8 +2,8 @@
 /*
  * A crew: a work-stealing thread pool. Its worker threads run tasks.
  *
- * A task is the program's own struct with a cen_task as its first member. It runs in steps. A step ends the task,
- * yields to other tasks, or waits for a future without occupying a worker. After a yield or a wait the next step runs,
+ * A task is the program's own struct with a cen_task as its first member. It runs in steps. Each step ends the task,
+ * yields to other tasks, or waits for a future without occupying a worker. After a yield or a wait, the next step runs,
  * possibly on another worker:
  *
  *     struct order { cen_task task; cen_take_op ask; };
@@ -33,27 +33,27 @@
  *     cen_crew_stop(crew, CEN_STOP_DRAIN, cen_in_s(5), &report, NULL);
  *     cen_crew_free(crew);
  *
- * Submitting allocates nothing.
+ * Submitting a task allocates no memory.
  *
- * Order: a crew of one worker begins the tasks of one submitter in submission order. A submitter is a thread outside
- * the crew, or a task. The order between two submitters is undefined. The order is that of first steps: a later step
- * runs when its task is queued again. While a step is in cen_await, its worker keeps the order, except that it begins
- * the awaited task first. Ticks do not change the order. The order is lost while a second thread runs tasks. This
- * happens during a section that blocks (cen_blocking_begin, or a cen_await that blocks; set max to 1 to prevent it),
- * and after a step that ends its thread. With several workers, tasks begin roughly in submission order, and no task
+ * Order: a crew with one worker begins the tasks of each submitter in submission order. A submitter is a thread outside
+ * the crew, or a task. The order between two submitters is undefined. Only first steps are ordered: a later step runs
+ * after its task is queued again. While a step is in cen_await, its worker keeps the order, except that it begins the
+ * awaited task first. Ticks do not change the order. The order is not guaranteed while a second thread runs tasks. This
+ * happens during a blocking section (cen_blocking_begin, or a cen_await that blocks; set max to 1 to prevent it), and
+ * after a step has ended its thread. With several workers, tasks begin roughly in submission order, and no task
  * starves.
  *
- * Memory: from submit until its future is done, a task belongs to the library and must stay in place; see future.h for
- * the exact moment. A `done` callback of the future may free the task, whether it runs inline or on another executor. A
- * future that a task waits for must stay in place until the task continues.
+ * Memory: from submission until its future completes, a task belongs to the library and must stay in place; see
+ * future.h for the exact moment. A `done` callback of the future may free the task, whether it runs inline or on
+ * another executor. A future that a task waits for must stay in place until the task continues.
  *
- * Leases: a task is the holder of the leases that its steps take from a pool, or get from a cen_pool_take_async that a
- * step started, whichever worker runs the step. When the task ends, the leases that it still holds go the way of the
- * pool's options.on_holder_end, like those of a thread that ended.
+ * Leases: a task holds the leases that its steps take from a pool, directly or through a cen_pool_take_async that a
+ * step started, whichever worker runs the step. When the task ends, any leases that it still holds are handled
+ * according to the pool's options.on_holder_end, like those of a thread that has ended.
  *
  * Threads: every function may be called from any thread, and from within tasks. cen_task_done, cen_task_fail,
- * cen_task_yield, cen_task_wait and cen_task_check_stop are for the running step of their task. Workers block all
- * signals.
+ * cen_task_yield, cen_task_wait and cen_task_check_stop may be called only by the running step of their task. Workers
+ * block all signals.
  * Fork: see options.on_fork.
  */
 #ifndef CENOTE_CREW_H
@@ -84,14 +84,14 @@ typedef struct cen_task cen_task;
 /* How a task continues after a step. cen_task_done, cen_task_fail, cen_task_yield and cen_task_wait return it. */
 typedef enum cen_next {
     CEN_NEXT_OVER = 1, /* the task is over */
-    CEN_NEXT_AGAIN,    /* the next step runs after the tasks that its worker has queued */
+    CEN_NEXT_AGAIN,    /* the next step runs after the tasks that are queued on its worker */
     CEN_NEXT_WAIT,     /* the next step runs when a future is done */
 } cen_next;
 
 /* One step of a task. It may block; see cen_blocking_begin. It must not leave by longjmp.
  *
- * A step may end its thread by pthread_exit, or by cancellation if it has enabled cancellation itself. Then its task
- * ends with MISUSE, and the worker is replaced. The hooks of a context, observers and inline `done` callbacks must not
+ * A step may end its thread by pthread_exit, or by cancellation if it has enabled cancellation itself. In that case,
+ * its task ends with MISUSE, and the worker is replaced. Context hooks, observers and inline `done` callbacks must not
  * end the thread. */
 typedef cen_next (*cen_step)(cen_task *task);
 
@@ -127,89 +127,91 @@ struct cen_task {
     void *link_[2];
 };
 
-/* Initialize a task: before its first use, and again before each further use, once it is over. */
+/* Initialize a task before its first use. Once it is over, initialize it again before each further use. */
 CEN_API void cen_task_init(cen_task *task, cen_step first);
 
-/* Submit a task. A task that is submitted from outside goes to a queue that all workers take from. A task that is
- * submitted within a task of the same crew goes to the worker's own queue, from which idle workers steal.
+/* Submit a task. A task submitted from outside the crew goes to a queue that all workers share. A task submitted by a
+ * task of the same crew goes to the worker's own queue, from which idle workers steal.
  *
- * Ownership: with OK the task belongs to the library until its future is done. With any other status it is the
- * caller's.
- * Blocking: waits for nothing but other submits in progress. Allocates nothing.
- * Errors: the text of the error names the crew and the reason.
+ * Ownership: with OK, the task belongs to the library until its future completes. With any other status, it still
+ * belongs to the caller.
+ * Blocking: waits only for other submits in progress. Allocates no memory.
+ * Errors: the error text names the crew and the reason.
  * Returns:
  *   OK
  *   INVALID    crew or task is NULL, or the task has no first step
- *   CLOSED     the crew was stopped with CEN_STOP_DROP; or with CEN_STOP_DRAIN, and the call is not made within one of
- *              its tasks
+ *   CLOSED     the crew was stopped with CEN_STOP_DROP; or it was stopped with CEN_STOP_DRAIN, and the caller is not
+ *              one of its tasks
  *   MISUSE     the task was submitted before and is not over, or was not initialized again
- *   SYSTEM     the task has a deadline, and the thread that keeps time could not be started
+ *   SYSTEM     the task has a deadline, and the timer thread could not be started
  *   FORKED     the crew belongs to the parent process (options.on_fork)
- *   NO_MEMORY  out of memory for the crew of a forked child (CEN_FORK_RENEW)
+ *   NO_MEMORY  out of memory for the forked child's crew (CEN_FORK_RENEW)
  */
 CEN_API cen_status cen_crew_submit(cen_crew *crew, cen_task *task, cen_error *error);
 
-/* Submit several tasks at once: all of them, or none if one cannot be submitted. Cheaper than one by one.
+/* Submit several tasks in one call: either all of them, or none if any of them cannot be submitted. This is cheaper
+ * than submitting them one by one.
  *
- * Errors: the text of the error says which task cannot be submitted.
+ * Errors: the error text says which task cannot be submitted.
  * Returns:
- *   OK       all are submitted; or count is 0
+ *   OK       all tasks are submitted, or count is 0
  *   INVALID  crew or tasks is NULL, or a task is NULL or has no first step
  *   MISUSE   a task is in use, was not initialized again, or is in the array twice
  *   others   as cen_crew_submit
  */
 CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], size_t count, cen_error *error);
 
-/* Run a function as a task of one step. The library allocates the task. `name` is the task's name; NULL: "a call".
+/* Run a function as a one-step task. The library allocates the task. `name` is the task's name; NULL: "a call".
  *
- * If `result` is not NULL, it is promised here, and is done with the value that the function returns. It may be
- * cancelled at any time. The function is not called if the result was cancelled before the task begins.
+ * If `result` is not NULL, this call promises it, and it completes with the value that the function returns. It may be
+ * cancelled at any time. If it is cancelled before the task begins, the function is not called.
  * Returns:
  *   OK
  *   INVALID    crew or call is NULL
- *   MISUSE     result was promised before, and not initialized again
+ *   MISUSE     result was promised before and has not been initialized again
  *   NO_MEMORY  out of memory for the task
  *   others     as cen_crew_submit
  */
 CEN_API cen_status cen_crew_submit_function(cen_crew *crew, const char *name, void *(*call)(void *argument),
                                             void *argument, cen_future *result, cen_error *error);
 
-/* Cancel a task. Return true if it had not begun: it never begins, and its future is done with INTERRUPTED. Return
- * false if it has begun or is over: a task that has begun is asked to end (see cen_task_check_stop). Exactly one of the
+/* Cancel a task. Return true if it had not begun: it never begins, and its future completes with INTERRUPTED. Return
+ * false if it has begun or is over; a task that has begun is asked to end (see cen_task_check_stop). Exactly one of the
  * two happens. Also return false for NULL, for a task that was never submitted, and for a task of the parent process.
  *
- * The caller makes sure that the task exists during the call.
+ * The caller must make sure that the task exists during the call.
  *
- * cen_future_cancel of the task's future does the same, except that the future of a task that had not begun is never
- * done. For a task that has begun it returns false, and the future is done when the task is over. */
+ * Calling cen_future_cancel on the task's future does the same, except that if the task had not begun, its future never
+ * completes. If the task has begun, cen_future_cancel returns false, and the future completes when the task is over. */
 CEN_API bool cen_task_cancel(cen_task *task);
 
 /* ---- How a step ends: it returns the result of one of these ------------------------------ */
 
-/* End the task. Its future is done with the value, or fails with the error. The error's status must not be OK. An error
- * that is NULL, or whose status is OK, counts as DRIVER. */
+/* End the task. Its future completes with the value, or fails with the error. The error's status must not be OK. An
+ * error that is NULL, or whose status is OK, is treated as DRIVER. */
 CEN_API cen_next cen_task_done(cen_task *task, void *value);
 CEN_API cen_next cen_task_fail(cen_task *task, const cen_error *error);
 
-/* Let the tasks run that the worker has queued, then run `next`. Tasks from outside get turns in between. A `next` of
- * NULL ends the task with MISUSE. */
+/* Let the tasks that are queued on this worker run, then run `next`. Tasks submitted from outside get turns in between.
+ * If `next` is NULL, the task ends with MISUSE. */
 CEN_API cen_next cen_task_yield(cen_task *task, cen_step next);
 
-/* Suspend the task until the future is done, whatever its status, then run `next`. If the future is done already,
- * `next` runs at once. Until then the task is the future's consumer: nothing else may wait for it.
+/* Suspend the task until the future completes, whatever its status, then run `next`. If the future is already done,
+ * `next` is queued immediately. Until the future completes, the task is its consumer, and nothing else may wait for it.
  *
- * If the task is asked to end while it is suspended, it continues early, once, if the future can be cancelled. The
- * future is then cancelled and is never done. The same happens if the task was asked before the wait and did not learn
- * of it from cen_task_check_stop. A stop that drops may end the task here; `next` then never runs. See cen_crew_stop.
+ * If the task is asked to end while it is suspended, and the future can be cancelled, the task resumes early, but only
+ * once. The future is then cancelled and never completes. The same happens if the task was asked to end before the wait
+ * and has not found out from cen_task_check_stop. A stop with CEN_STOP_DROP may end the task here, in which case `next`
+ * never runs. See cen_crew_stop.
  *
  * The task ends with MISUSE if the future is NULL, was never promised, has another consumer or is the task's own, or if
  * `next` is NULL. */
 CEN_API cen_next cen_task_wait(cen_task *task, cen_future *future, cen_step next);
 
-/* Check whether the task was asked to end. The step decides which work it leaves undone. After CLOSED the task may
- * still wait, for a rollback for example: the stop does not drop it.
+/* Check whether the task has been asked to end. The step decides which work to leave unfinished. After CLOSED, the task
+ * may still wait, for example for a rollback: the stop does not drop it.
  * Returns:
- *   OK           the task may continue; a stop to drain asks no task to end
+ *   OK           the task may continue; a stop with CEN_STOP_DRAIN does not ask tasks to end
  *   INTERRUPTED  the task was cancelled
  *   TIMEOUT      the task's deadline has passed
  *   CLOSED       the crew is being stopped with CEN_STOP_DROP
@@ -218,52 +220,54 @@ CEN_API cen_status cen_task_check_stop(const cen_task *task);
 
 /* ---- On a worker ---------------------------------------------------------------------- */
 
-/* Wait until the future is done, as cen_future_wait does. A worker runs other tasks meanwhile, on top of the waiting
- * one: what the waiting task holds, such as a mutex, stays held while they run. If the future is that of a task of the
- * crew that has not begun, this task runs first.
+/* Wait until the future is done, as cen_future_wait does. In the meantime, a worker runs other tasks on top of the
+ * waiting one. Anything that the waiting task holds, such as a mutex, stays held while they run. If the future belongs
+ * to a task of the crew that has not begun, that task runs first.
  *
- * In these cases the worker blocks instead, and the crew may run another worker meanwhile:
+ * In these cases, the worker blocks instead, and the crew may run another worker in its place:
  *   - the task holds an attached lease of a pool
- *   - the call is made in a section that blocks, in an inline job, or in a job that was posted to the crew
+ *   - the call is made in a blocking section, in an inline job, or in a job that was posted to the crew
  *   - more than 128 tasks run on top of each other, or half of the stack is used
- * On other threads the call is cen_future_wait after a short spin.
+ * On other threads, this spins briefly and then waits as cen_future_wait does.
  *
  * Blocking: until the deadline (CEN_DEFAULT: 30 s).
  * Returns:
- *   OK      the future is done; future->status says how
- *   FORKED  a task that ran meanwhile has forked, and this is the child
+ *   OK      the future is done; future->status says how it ended
+ *   FORKED  a task that ran in the meantime has forked, and this is the child
  *   others  as cen_future_wait
  */
 CEN_API cen_status cen_await(cen_future *future, cen_deadline deadline);
 
 /* Mark the beginning and the end of a section that blocks without using the processor. Workers in such a section do not
- * count: the crew runs as many others meanwhile as it has workers, up to options.max threads, so that tasks that
- * compute do not wait. Sections may nest. A section that a step leaves open ends with the step. On other threads
- * nothing happens. */
+ * count towards options.workers: the crew runs other workers in their place, up to options.max threads, so that tasks
+ * that need the processor do not wait. Sections may nest. A section that a step leaves open ends with the step. On
+ * threads that are not workers, these functions do nothing. */
 CEN_API void cen_blocking_begin(void);
 CEN_API void cen_blocking_end(void);
 
 /* Return the task that runs on this thread, the crew of this worker, and the number of this worker, from 0 to max - 1.
- * Return NULL, NULL and UINT32_MAX elsewhere. */
+ * If there is none, return NULL, NULL and UINT32_MAX. */
 CEN_API cen_task *cen_task_current(void);
 CEN_API cen_crew *cen_crew_current(void);
 CEN_API uint32_t cen_worker_current(void);
 
-/* The context of the worker that runs the current step. The next step may run on another worker, which has another
- * context: call cen_context_current again in each step. Programs that are compiled without NDEBUG abort if a context is
- * used after the step that called cen_context_current; the message names the task. */
+/* The context of the worker that runs the current step. The next step may run on another worker, which has a different
+ * context, so call cen_context_current again in each step. Programs compiled without NDEBUG abort if a context is used
+ * after the step that called cen_context_current; the message names the task. */
 typedef struct cen_context {
     void *data_;
     uint64_t step_;
 } cen_context;
 
-/* Return the context of this worker. Its data is NULL if the crew has no contexts, and on other threads. */
+/* Return the context of this worker. Its data is NULL if the crew has no contexts, or if the calling thread is not a
+ * worker. */
 CEN_API cen_context cen_context_current(void);
 
 /* Abort if the context is from another step. */
 CEN_API void cen_context_check(const cen_context *context);
 
-/* Return the data of a context: what cen_context_type.create made. Without NDEBUG the context is checked first. */
+/* Return the data of a context, as created by cen_context_type.create. Unless NDEBUG is defined, the context is checked
+ * first. */
 static inline void *cen_context_data(cen_context context)
 {
 #ifndef NDEBUG
@@ -275,13 +279,14 @@ static inline void *cen_context_data(cen_context context)
 /* ---- The crew ----------------------------------------------------------------------------- */
 
 /* A context: data of one worker, such as counters or a connection. All functions are called on the worker's own thread,
- * and never concurrently for one context. Any of them may be NULL. */
+ * and never concurrently for the same context. Any of them may be NULL. */
 typedef struct cen_context_type {
-    /* Creates the context, before the worker runs anything. With any status but OK the worker does not start.
-     * cen_crew_new then fails with that status; later, the crew tries again when it needs a worker. */
+    /* Creates the context before the worker runs anything. With any status other than OK, the worker does not start:
+     * cen_crew_new fails with that status, and a crew that is already running tries again when it next needs a
+     * worker. */
     cen_status (*create)(void *argument, uint32_t worker, void **out, cen_error *error);
     void (*destroy)(void *argument, void *data); /* when the worker ends, for whatever reason; after a last on_tick */
-    void (*on_tick)(void *argument, void *data); /* every tick_ns, busy or idle, between two steps; and at the end */
+    void (*on_tick)(void *argument, void *data); /* every tick_ns, busy or idle, between two steps; also at the end */
     void (*before_pause)(void *argument, void *data); /* the worker found no work and is about to sleep */
     void (*after_resume)(void *argument, void *data); /* the worker is awake again */
     void *argument;
@@ -292,10 +297,11 @@ typedef struct cen_context_type {
 typedef struct cen_observer {
     void (*began)(void *argument, cen_task *task);                 /* before each step */
     void (*paused)(void *argument, cen_task *task, cen_next next); /* after each step except the last */
-    void (*resumed)(void *argument, cen_task *task);               /* the task has waited, and is queued again */
-    /* After the last step. For a task that was cancelled, timed out or dropped before it began: instead of the first
-     * step. For a task that a stop dropped while it was suspended: then. `status` is how the task ended; `begun` says
-     * whether it had begun. This is the last callback for the task, and comes before its future is done. */
+    void (*resumed)(void *argument, cen_task *task);               /* the wait is over, and the task is queued again */
+    /* Called after the last step. If the task was cancelled, timed out or dropped before it began, this is called
+     * instead of the first step. If a stop dropped the task while it was suspended, this is called when it is dropped.
+     * `status` is how the task ended; `begun` says whether it had begun. This is the last callback for the task, and
+     * comes before its future completes. */
     void (*over)(void *argument, cen_task *task, cen_status status, bool begun);
     void *argument;
 } cen_observer;
@@ -305,12 +311,12 @@ typedef struct cen_crew_options {
     size_t size;      /* sizeof(cen_crew_options), set by the macro */
     const char *name; /* copied; the threads' names begin with it; default "crew" */
 
-    uint32_t workers; /* workers that run at a time, blocked ones excepted; default: the number of processors */
-    uint32_t min;     /* threads that stay without work, at most workers; default: workers */
+    uint32_t workers; /* workers that run at a time, not counting blocked ones; default: the number of processors */
+    uint32_t min;     /* threads that stay even without work; at most workers; default: workers */
     /* maximum number of threads, blocked ones included; at least workers, at most CEN_CREW_MAX; default: workers + 64
      * or 4 * workers, whichever is more */
     uint32_t max;
-    /* idle timeout of a thread beyond min; default 10 s, CEN_OFF: it never ends, CEN_NONE: it ends at once */
+    /* idle timeout of a thread beyond min; default 10 s, CEN_OFF: it never ends, CEN_NONE: it ends immediately */
     int64_t idle_timeout_ns;
 
     size_t stack_size;    /* of a worker's thread, in bytes; default: the system's */
@@ -318,23 +324,23 @@ typedef struct cen_crew_options {
     size_t cpu_count;
 
     cen_context_type context;
-    int64_t tick_ns; /* interval of context.on_tick, which it needs; default 1 s; missed ticks count as one */
+    int64_t tick_ns; /* interval of context.on_tick, which must be set; default 1 s; missed ticks count as one */
     cen_observer observer;
 
-    /* A step that runs for longer is reported once, at most half of this time late. Default: no step is reported. */
+    /* A step that runs for longer than this is reported once, late by at most half of this time. Default: no step is
+     * reported. */
     int64_t slow_ns;
     /* Called for each report, on a thread of the runtime. `text` is a complete sentence, `task` the task's name,
-     * `thread` the worker's name, `ns` for how long the step has run by then. Needs slow_ns. NULL: the text goes to
-     * stderr. */
+     * `thread` the worker's name, and `ns` how long the step has been running. Requires slow_ns. If NULL, the text goes
+     * to stderr. */
     void (*slow)(void *argument, const char *text, const char *task, const char *thread, int64_t ns);
     void *argument; /* of slow */
 
-    /* Default CEN_FORK_REFUSE: in the child calls return FORKED. CEN_FORK_RENEW: the child's crew has workers of
-     * its own and no tasks. The tasks from before the fork stay the parent's; their futures are never done in the
-     * child. */
+    /* Default CEN_FORK_REFUSE: in the child, calls return FORKED. CEN_FORK_RENEW: the child's crew has its own workers
+     * and no tasks. Tasks from before the fork stay with the parent; their futures never complete in the child. */
     cen_fork_policy on_fork;
 
-    cen_runtime *runtime;           /* keeps time; must have threads; default the process' own */
+    cen_runtime *runtime;           /* keeps time; must have threads; default the process's own */
     const cen_allocator *allocator; /* default malloc */
 
     bool without_actions; /* tools that watch the process (component.h) cannot resize the crew */
@@ -346,8 +352,8 @@ typedef struct cen_crew_options {
 /* The maximum number of threads of a crew. */
 #define CEN_CREW_MAX 4096
 
-/* Create a crew and start `min` workers. Further workers start when there is work for them. With any status but OK
- * nothing is left behind.
+/* Create a crew and start `min` workers. More workers are started only when there is work for them. With any status
+ * other than OK, nothing is left behind.
  *
  * Blocking: until the first workers have their contexts.
  * Returns:
@@ -356,12 +362,13 @@ typedef struct cen_crew_options {
  *   NO_MEMORY
  *   SYSTEM     a thread could not be started
  *   FORKED     options.runtime belongs to the parent process
- *   others     as options.context.create
+ *   others     the status of options.context.create
  */
 CEN_API cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out, cen_error *error);
 
-/* Change the number of workers. Additional ones are available at once. A surplus worker finishes its step, leaves its
- * queued tasks to the others, and ends. `min` is lowered with the number of workers, and raised again with it.
+/* Change the number of workers. Additional workers are available immediately. A surplus worker finishes its step,
+ * leaves its queued tasks to the others, and ends. `min` never exceeds the number of workers: it is lowered with that
+ * number, and restored with it.
  * Returns:
  *   OK
  *   INVALID  crew is NULL, or workers is 0 or more than options.max
@@ -370,53 +377,55 @@ CEN_API cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out,
  */
 CEN_API cen_status cen_crew_resize(cen_crew *crew, uint32_t workers, cen_error *error);
 
-/* Return the crew as an executor. Jobs that are posted to it run on a worker. A job cannot be refused, so it runs even
- * if the crew has been stopped. Jobs that are posted after the end of the crew, or in a forked child that has no crew,
- * run on the process' own runtime. NULL for NULL. */
+/* Return the crew as an executor. Jobs posted to it run on a worker. A job cannot be refused, so it runs even if the
+ * crew has been stopped. Jobs that are posted after the crew has ended, or in a forked child that has no crew, run on
+ * the process's own runtime. Return NULL for NULL. */
 CEN_API cen_executor *cen_crew_executor(cen_crew *crew);
 
 /* The result of a stop. */
 typedef struct cen_crew_report {
     size_t size;       /* sizeof(cen_crew_report), set by CEN_SIZED */
-    uint64_t finished; /* tasks that ended since stop was called first, except those dropped */
+    uint64_t finished; /* tasks that have ended since the first call to stop, except dropped ones */
     uint64_t dropped;  /* tasks that ended with CLOSED: they had not begun, or were suspended */
-    uint64_t running;  /* tasks that are left: in a step */
-    uint64_t waiting;  /* tasks that are left: waiting for a future */
-    uint64_t queued;   /* tasks that are left: queued, for their first or their next step */
+    uint64_t running;  /* tasks that remain: in a step */
+    uint64_t waiting;  /* tasks that remain: waiting for a future */
+    uint64_t queued;   /* tasks that remain: queued for their first or next step */
 } cen_crew_report;
 
-/* Stop a crew and wait until all tasks and workers have ended. From now on submits from outside fail with CLOSED.
+/* Stop a crew and wait until all tasks and workers have ended. As soon as this is called, submits from outside the crew
+ * fail with CLOSED.
  *
- * CEN_STOP_DRAIN runs all tasks to their end, and the tasks that they submit.
+ * CEN_STOP_DRAIN runs all tasks to completion, including any tasks that they submit.
  *
- * CEN_STOP_DROP ends each task as soon as it can be ended. All submits fail with CLOSED.
+ * CEN_STOP_DROP ends each task as soon as possible. All submits fail with CLOSED.
  *   - A queued task that has not begun ends with CLOSED.
  *   - A suspended task ends with CLOSED if the future it waits for can be cancelled. That future is cancelled, and the
- *     next step never runs. Leases that the task holds go the way of on_holder_end. Other resources are the program's:
- *     release them in the `done` of the task's future.
- *   - A suspended task whose future cannot be cancelled continues when that future is done. So does a task that waits
- *     for a task of the same crew. A task that waits for a group continues at once; the members stay pending.
- *   - A task in a step is asked to end: cen_task_check_stop returns CLOSED. A task that then calls cen_task_wait and
- *     has not called cen_task_check_stop since the stop is dropped like a suspended one.
+ *     next step never runs. Leases that the task holds are handled according to on_holder_end. The program must release
+ *     any other resources, in the `done` of the task's future.
+ *   - A suspended task whose future cannot be cancelled continues when that future completes. So does a task that waits
+ *     for another task of the same crew. A task that waits for a group continues immediately; the members stay pending.
+ *   - A task in a step is asked to end: cen_task_check_stop returns CLOSED. If it then calls cen_task_wait without
+ *     having called cen_task_check_stop since the stop, it is dropped like a suspended task.
  *
  * When the deadline passes, a drain becomes a drop, and the call returns TIMEOUT. Call it again to wait for the rest.
- * From within a task of the crew it waits for all other tasks, as cen_await does, and the workers end later.
+ * When called from within a task of the crew, it waits for all other tasks, as cen_await does, and the workers end
+ * later.
  *
  * Blocking: until the deadline (CEN_DEFAULT: 30 s).
  * Returns:
  *   OK       all tasks have ended; *report, if not NULL, is filled in
- *   TIMEOUT  the deadline passed first; *report and the text of the error say what is left
+ *   TIMEOUT  the deadline passed first; *report and the error text say what remains
  *   INVALID  crew is NULL, `how` is neither of the two, or the size of the report is not set
  *   FORKED   the crew belongs to the parent process
  */
 CEN_API cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report,
                                  cen_error *error);
 
-/* Free a stopped crew. Waits for the last instructions of its threads. In a forked child it only frees the memory. NULL
- * is allowed. No other call may be in progress or follow. With any status but OK nothing changes.
+/* Free a stopped crew. Waits until its threads have exited. In a forked child, it only frees the memory. NULL is
+ * allowed. No other call may be in progress, and none may follow. With any status other than OK, nothing changes.
  * Returns:
  *   OK
- *   BUSY    the crew has not been stopped, or tasks or workers are left
+ *   BUSY    the crew has not been stopped, or tasks or workers remain
  *   MISUSE  called on one of its workers
  */
 CEN_API cen_status cen_crew_free(cen_crew *crew);
@@ -426,22 +435,22 @@ CEN_API cen_status cen_crew_free(cen_crew *crew);
 /* Stats of a crew. */
 typedef struct cen_crew_stats {
     size_t size;                  /* sizeof(cen_crew_stats), set by CEN_SIZED */
-    uint64_t submitted, finished; /* tasks, ever; finished includes those that were cancelled, timed out or dropped */
+    uint64_t submitted, finished; /* tasks, ever; finished includes cancelled, timed-out and dropped ones */
     uint64_t queued;              /* tasks that have not begun, or are ready for their next step */
-    uint64_t running;             /* tasks in a step, including those below another that runs during their cen_await */
+    uint64_t running;             /* tasks in a step, including those with another task on top during cen_await */
     uint64_t waiting;             /* tasks that wait for a future */
     uint64_t steps;               /* steps that have begun */
     uint64_t stolen;              /* steps that a worker took from another's queue */
     uint64_t slow;                /* steps that the watchdog reported */
-    uint64_t lost;                /* threads that a task ended */
+    uint64_t lost;                /* threads that were ended by a task */
     uint32_t workers;             /* as set by options.workers or cen_crew_resize */
-    uint32_t threads;             /* that exist */
+    uint32_t threads;             /* threads that exist */
     uint32_t idle;                /* threads that sleep */
     uint32_t blocked;             /* threads in a section that blocks */
     bool is_stopped;
 } cen_crew_stats;
 
-/* Get the crew's numbers. Each was true during the call. If nothing happens meanwhile,
+/* Get the crew's stats. Each number was correct at some moment during the call. If nothing happens during the call,
  * submitted = finished + queued + running + waiting.
  * Returns:
  *   OK

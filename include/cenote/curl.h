@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver for pools of HTTP clients: easy handles of curl, each with its connection. Part of libcenote-curl.
+ * A driver for pools of HTTP clients: curl easy handles, each with its own connection. Part of libcenote-curl.
  *
  *     cen_pool_options options = CEN_POOL_OPTIONS(.name = "search", .driver = cen_curl("http://127.0.0.1:8080"), .max = 8);
  *     cen_pool_new(&options, &pool, &error);
@@ -10,19 +10,19 @@
  *         if (cen_curl_get(curl, "/items?id=7", &response, &error) == CEN_OK) puts(response.body);
  *         cen_curl_response_free(&response);
  *
- *         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, "...");     // or as with any handle of curl
+ *         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, "...");     // or use it like any curl handle
  *         CURLcode code = curl_easy_perform(curl);
  *     }
  *
- * Opening a handle connects it by one small request. So the opening fails if the server is absent or full, or if the
- * credentials are wrong. When a handle is given back, its options are restored, cookies are dropped, and the connection
- * stays open. Handles share nothing, so that none waits for a lock of curl.
+ * Opening a handle connects it by sending one small request. The open therefore fails if the server cannot be reached
+ * or is full, or if the credentials are wrong. When a handle is given back, its options are restored, cookies are
+ * dropped, and the connection stays open. Handles share nothing, so none of them waits for a lock inside curl.
  *
- * For many requests at once over few HTTP/2 connections: http.h.
+ * For many concurrent requests over a few HTTP/2 connections, see http.h.
  *
- * Threads: a handle is used by its holder alone. Give it back only when it is in no multi handle and no transfer.
- * Fork: with CEN_FORK_RENEW a child closes its copies of the sockets, sends nothing to the server, and opens handles of
- * its own.
+ * Threads: a handle is used only by its holder. Give it back only when it is not part of a multi handle or a transfer.
+ * Fork: with CEN_FORK_RENEW, a child closes its copies of the sockets, sends nothing to the server, and opens its own
+ * handles.
  */
 #ifndef CENOTE_CURL_H
 #define CENOTE_CURL_H
@@ -43,59 +43,62 @@ extern "C" {
 
 /* The version of HTTP. */
 typedef enum cen_curl_version {
-    CEN_CURL_VERSION_ANY = 0, /* HTTP/2 if the server offers it over TLS, else HTTP/1.1 */
+    CEN_CURL_VERSION_ANY = 0, /* HTTP/2 if the server offers it over TLS, otherwise HTTP/1.1 */
     CEN_CURL_VERSION_1_1,
     /* HTTP/2. Over TLS it is negotiated. Without TLS it is assumed ("prior knowledge"), which implies
      * only_open_connects and excludes CEN_CURL_COLD. */
     CEN_CURL_VERSION_2,
 } cen_curl_version;
 
-/* The warm-up request, which makes a connection and checks the server. Any response passes except 401, 403, 407 (wrong
- * credentials), 429, 503 (the server is full) and any other 5xx but 501. */
+/* The warm-up request, which establishes a connection and checks the server. Any response passes except 401, 403, 407
+ * (wrong credentials), 429, 503 (the server is full) and any other 5xx except 501. */
 typedef enum cen_curl_warm {
     CEN_CURL_WARM_HEAD = 0,
     CEN_CURL_WARM_OPTIONS,
     CEN_CURL_WARM_GET,
-    CEN_CURL_COLD, /* none: the first use connects, and meets the errors */
+    CEN_CURL_COLD, /* none: the first use connects and gets any errors */
 } cen_curl_warm;
 
 /* The health check of an idle handle. */
 typedef enum cen_curl_test {
-    /* one system call finds out whether the server has closed the connection; a request if that is not conclusive */
+    /* one system call checks whether the server has closed the connection; if that is inconclusive, a request
+     * follows */
     CEN_CURL_TEST_SOCKET = 0,
     CEN_CURL_TEST_REQUEST, /* the warm-up request */
 } cen_curl_test;
 
-/* Credentials. All texts empty: none. */
+/* Credentials. If all texts are empty, there are none. */
 typedef struct cen_curl_credentials {
     char user[256], password[1024]; /* either these, ... */
     char bearer[4096];              /* ... or a token */
 } cen_curl_credentials;
 
-/* Zero means the default in every field. Fields are only ever appended. cen_pool_new copies all that the fields point
- * to, except `argument`. */
+/* Zero means the default in every field. Fields are only ever appended. cen_pool_new copies everything that the fields
+ * point to, except `argument`. */
 typedef struct cen_curl_options {
     size_t size; /* sizeof(cen_curl_options), set by the macro */
-    /* Required: "http://host:port" or "https://...". A path in it precedes the path of every request. Write a / in a
-     * password as %2F, and an @ in a path as %40. */
+    /* Required: "http://host:port" or "https://...". A path in it is prepended to the path of every request. Write a /
+     * in a password as %2F, and an @ in a path as %40. */
     const char *url;
 
-    int64_t connect_timeout_ns; /* of an opening, warm-up request included; default 5 s */
-    int64_t total_timeout_ns;   /* of a transfer, unless the program sets one; default 30 s, CEN_OFF: no limit */
-    int64_t test_timeout_ns;    /* of a health check by a request; default 2 s */
-    int64_t reset_timeout_ns;   /* of reconnecting a handle whose connection was lost in use; default 2 s */
+    int64_t connect_timeout_ns; /* time limit of an open, including the warm-up request; default 5 s */
+    /* time limit of a transfer, unless the program sets one; default 30 s, CEN_OFF: no limit */
+    int64_t total_timeout_ns;
+    int64_t test_timeout_ns;  /* time limit of a health check by a request; default 2 s */
+    int64_t reset_timeout_ns; /* time limit for reconnecting a handle whose connection was lost in use; default 2 s */
 
     cen_curl_version version;
     const char *const *headers; /* "Name: value", sent with every request; ends with NULL */
     const char *user_agent;     /* default "cenote" */
-    const char *proxy;          /* as for CURLOPT_PROXY; default none, also if the environment names one */
+    const char *proxy;          /* as for CURLOPT_PROXY; default none, even if the environment names one */
 
-    const char *ca_file, *ca_path; /* trusted authorities; default as curl was built */
+    const char *ca_file, *ca_path; /* trusted authorities; default those that curl was built with */
     const char *certificate, *key; /* of the client, PEM files; default none */
     bool insecure;                 /* do not verify the server's certificate */
 
-    /* Fills in *out, which has the user and password of the URL, if any. Called at each opening, on the thread that
-     * opens, so that credentials may change. It may wait. Any status but OK fails the opening with that status. */
+    /* Fills in *out, which initially contains the user and password from the URL, if any. Called for each open, on the
+     * thread that opens the handle, so the credentials may change. It may wait. If the status is not OK, the open fails
+     * with that status. */
     cen_status (*credentials)(void *argument, cen_curl_credentials *out, cen_error *error);
     void *argument;
 
@@ -103,9 +106,10 @@ typedef struct cen_curl_options {
     const char *warm_path; /* default "/" */
     cen_curl_test test;
 
-    /* Only openings connect. A transfer whose connection is gone fails with LOST, and the pool opens another handle. So
-     * all attempts to connect are subject to the pool's limits, back-off and breaker. Default: curl reconnects by
-     * itself, which saves a request that meets a server just closing an idle connection. Not with CEN_CURL_COLD. */
+    /* Only opens connect. A transfer whose connection is gone fails with LOST, and the pool opens another handle. All
+     * attempts to connect are therefore subject to the pool's limits, back-off and circuit breaker. Default: curl
+     * reconnects by itself, which rescues a request that is sent just as the server closes an idle connection. Not
+     * allowed with CEN_CURL_COLD. */
     bool only_open_connects;
 } cen_curl_options;
 
@@ -113,31 +117,31 @@ typedef struct cen_curl_options {
 #define CEN_CURL_OPTIONS(...) CEN_OPTIONS_(cen_curl_options, __VA_ARGS__)
 
 /* Return a driver for HTTP clients of a server, with default options or with the given ones. It always succeeds:
- * cen_pool_new reports INVALID if something is wrong, and the text names the option. It reports SYSTEM if curl cannot
- * be initialised. The string, or the options, must stay valid until cen_pool_new has returned.
+ * cen_pool_new reports INVALID if an option is wrong, and the text names that option. It reports SYSTEM if curl cannot
+ * be initialised. The string or the options must stay valid until cen_pool_new has returned.
  *
- * An opening fails with TIMEOUT, FULL (429, 503), DOWN (nobody listens there, or the name has no address), NO_MEMORY,
- * DRIVER, INTERRUPTED (the process exits), or with what options.credentials returned. error->code is curl's number, or,
- * from 100 on, the HTTP status of the server. */
+ * An open fails with TIMEOUT, FULL (429, 503), DOWN (nothing is listening there, or the host name has no address),
+ * NO_MEMORY, DRIVER, INTERRUPTED (the process is exiting), or the status that options.credentials returned. error->code
+ * is curl's error number or, if it is 100 or more, the server's HTTP status. */
 CEN_API cen_driver cen_curl(const char *url);
 CEN_API cen_driver cen_curl_with(const cen_curl_options *options);
 
 /* ---- For holders of a handle ------------------------------------------------------------- */
 
-/* The response to a GET. All zero before its first use, except max_body. */
+/* The response to a GET. Before its first use, all fields except max_body must be zero. */
 typedef struct cen_curl_response {
     size_t max_body; /* limit of the body in bytes, set by the program; 0: 1 MiB */
-    long status;     /* of HTTP: 200, 404, ... */
-    char *body;      /* ends with a zero that `size` does not count; NULL before the get */
+    long status;     /* the HTTP status: 200, 404, ... */
+    char *body;      /* terminated by a zero that `size` does not count; NULL before the get */
     size_t size;
     char type[96]; /* Content-Type, "application/json"; cut to this size; empty if there is none */
 } cen_curl_response;
 
-/* Send a GET for a path, which begins with a slash, and wait for the response. Before and after it, the handle's
- * options are those that it was lent with.
+/* Send a GET request for a path, which must begin with a slash, and wait for the response. The handle's options are
+ * restored to those that it was lent with, both before and after the request.
  *
- * Ownership: the body is the caller's. Free it with cen_curl_response_free.
- * Blocking: until the response has come, at most options.total_timeout_ns.
+ * Ownership: the body belongs to the caller. Free it with cen_curl_response_free.
+ * Blocking: until the response has arrived, at most options.total_timeout_ns.
  * Returns:
  *   OK           the response is filled in, whatever its HTTP status
  *   TIMEOUT      the time limit passed first
@@ -146,51 +150,52 @@ typedef struct cen_curl_response {
  *   DOWN         there was no connection, and the server cannot be reached
  *   INTERRUPTED  the handle was revoked
  *   NO_MEMORY    out of memory
- *   DRIVER       any other error of curl; error->code is its number
- *   INVALID      an argument is NULL, the path has no slash, or the handle is not a pool's
+ *   DRIVER       any other curl error; error->code is its number
+ *   INVALID      an argument is NULL, the path has no slash, or the handle does not belong to a pool
  */
 CEN_API cen_status cen_curl_get(CURL *handle, const char *path, cen_curl_response *response, cen_error *error);
 
-/* Free the body. It may be called again, and before a get. NULL is allowed. */
+/* Free the body. This may be called more than once, and before a get. NULL is allowed. */
 CEN_API void cen_curl_response_free(cen_curl_response *response);
 
-/* Set the URL of the next transfer: the URL of the options, followed by the path, which begins with a slash.
+/* Set the URL of the next transfer: the URL of the options, followed by the path, which must begin with a slash.
  *
  * Returns:
  *   OK         the URL is set
- *   INVALID    an argument is NULL, the path has no slash, or the handle is not a pool's
+ *   INVALID    an argument is NULL, the path has no slash, or the handle does not belong to a pool
  *   NO_MEMORY  out of memory
  */
 CEN_API cen_status cen_curl_path(CURL *handle, const char *path);
 
-/* Convert curl's code of a transfer that the program made itself into a status and a sentence.
+/* Convert curl's code for a transfer that the program performed itself into a status and a sentence.
  *
  * Returns:
  *   OK           the code is CURLE_OK; *error is not written
- *   INVALID      the handle is NULL or not a pool's
+ *   INVALID      the handle is NULL or does not belong to a pool
  *   INTERRUPTED  the handle was revoked, or the program's progress function ended the transfer
  *   others       as cen_curl_get
  */
 CEN_API cen_status cen_curl_result(CURL *handle, CURLcode code, cen_error *error);
 
-/* Set the program's own progress function, until the handle is given back or passed to cen_curl_get. The driver has a
- * progress function, which ends a transfer when the handle is revoked, and calls the program's. A function that is set
- * by CURLOPT_XFERINFOFUNCTION replaces the driver's: then a transfer that is connecting notices a revocation later.
+/* Set the program's own progress function, until the handle is given back or passed to cen_curl_get. The driver has its
+ * own progress function, which ends a transfer when the handle is revoked and calls the program's function. A function
+ * set with CURLOPT_XFERINFOFUNCTION replaces the driver's; a transfer that is connecting then notices a revocation
+ * later.
  *
  * Returns:
  *   OK       the function is set
- *   INVALID  the handle is NULL or not a pool's
+ *   INVALID  the handle is NULL or does not belong to a pool
  */
 CEN_API cen_status cen_curl_progress(CURL *handle, curl_xferinfo_callback progress, void *argument);
 
 /* ---- Caveats --------------------------------------------------------------------------------
- * A CURLOPT_OPENSOCKETFUNCTION that the program sets replaces the driver's. Then the pool does not know the sockets: an
- * interrupt takes up to a second, and the child of a fork keeps its copies. CURLOPT_PRIVATE is free for the program.
+ * A CURLOPT_OPENSOCKETFUNCTION that the program sets replaces the driver's. The pool then does not know the sockets, so
+ * an interrupt takes up to a second, and the child of a fork keeps its copies. CURLOPT_PRIVATE is free for the program.
  *
- * A transfer to another server closes the connection to this one, because a handle keeps one connection.
+ * A transfer to another server closes the connection to this one, because a handle keeps only one connection.
  *
  * The parent's handles are never freed in the child of a fork. A handle that CEN_LEAK_RECLAIM took away from its holder
- * is freed only when it is given back, or with the pool.
+ * is freed only when it is given back or when the pool is freed.
  */
 
 #ifdef __cplusplus

@@ -15,7 +15,7 @@
  * A relative deadline starts again in every call that receives it. Fix it with cen_deadline_fix before a loop of
  * retries.
  *
- * Options whose names end in _ns are nanoseconds. Write them with their unit:
+ * Options whose names end in _ns are in nanoseconds. Write their values with a unit:
  *
  *     .leak_after_ns = CEN_SECONDS(30), .max_barging_ns = CEN_US(500)
  *
@@ -30,9 +30,9 @@
 
 #include <cenote/status.h>
 
-/* Convert a time to nanoseconds: CEN_US(n) and so on. n is a whole number or a fraction, CEN_SECONDS(0.5). A constant
- * gives a constant, for static variables, too. A time that is too large becomes INT64_MAX. In C the argument must have
- * no side effects. */
+/* Convert a time to nanoseconds: CEN_US(n) and so on. n is a whole number or a fraction, as in CEN_SECONDS(0.5). If n
+ * is a constant, the result is a constant as well and can initialise static variables. A time that is too large becomes
+ * INT64_MAX. In C, the argument must have no side effects. */
 #define CEN_US(n) CEN_TIME_(n, 1000)
 #define CEN_MS(n) CEN_TIME_(n, 1000000)
 #define CEN_SECONDS(n) CEN_TIME_(n, 1000000000)
@@ -62,17 +62,17 @@ extern "C" {
 #define CEN_DEADLINE_(value) ((cen_deadline){value})
 #endif
 
-/* A deadline: a value to pass around. Its field belongs to cenote. Positive: a moment; negative: a duration; the ends
- * of the range: never and now. */
+/* A deadline, passed by value. Its field is private: a positive value is a moment, a negative one a duration, and the
+ * ends of the range mean never and now. */
 typedef struct cen_deadline {
     int64_t ns_;
 } cen_deadline;
 
-/* Values of options besides the default, which is zero:
+/* Special values of options; zero is always the default:
  *     CEN_OFF    no limit, or the mechanism is switched off (no back-off, no keepalive)
  *     CEN_NONE   none at all: nothing waits, nothing is kept, no time is given
- * An option for which one of them makes no sense refuses it, and the text names the other one. docs/limits.md lists
- * them. */
+ * If one of them makes no sense for an option, the option refuses it, and the error text names the other one.
+ * docs/limits.md lists them. */
 #define CEN_OFF (-1)
 #define CEN_NONE (-2)
 
@@ -81,15 +81,16 @@ typedef struct cen_deadline {
 #define CEN_NOW CEN_DEADLINE_(INT64_MIN)
 #define CEN_NEVER CEN_DEADLINE_(INT64_MAX)
 
-/* For drivers, which have options of their own: return true if a time was most likely meant in another unit, 1 to
- * 99,999 ns. An option whose default is a second or more, or no limit, refuses such a time. Options of back-off,
- * barging and load shedding take any time. */
+/* For drivers that have their own options: return true if a time is 1 to 99,999 ns, and was therefore most likely meant
+ * in another unit. An option whose default is a second or more, or no limit, refuses such a time. Options for back-off,
+ * barging and load shedding accept any time. */
 static inline bool cen_time_is_tiny(int64_t ns)
 {
     return ns > 0 && ns < 100000;
 }
 
-/* The reason, to follow the name of such an option in an error's text; a format for the time, a long long. */
+/* The reason that follows the name of such an option in an error text. It is a format string for the time, a long
+ * long. */
 #define CEN_TIME_IS_TINY "must be at least 100,000 ns (got %lld ns); CEN_MS(n) and CEN_SECONDS(n) give the unit"
 
 /* Return the current moment on the monotonic clock, in nanoseconds. */
@@ -125,11 +126,11 @@ static inline cen_deadline cen_at(int64_t moment)
     return CEN_DEADLINE_(moment <= 0 ? INT64_MIN : moment);
 }
 
-/* Return the deadline with a relative time fixed to the present, so that it does not start again in the next call. Any
- * other deadline is returned as it is, CEN_DEFAULT, too. */
+/* Return a relative deadline as a fixed moment, counted from now, so that it does not start again in the next call. Any
+ * other deadline, including CEN_DEFAULT, is returned unchanged. */
 CEN_API cen_deadline cen_deadline_fix(cen_deadline deadline);
 
-/* Parts of CEN_TIME_. An operand that is not used must not overflow either: compilers would warn. */
+/* Internal parts of CEN_TIME_. Even an operand that is not used must not overflow, because compilers would warn. */
 #define CEN_TIME_IS_BEYOND_(n, unit) ((n) >= 9223372036854775807.0 / (double)INT64_C(unit))
 #define CEN_TIME_WITHIN_(n, unit) \
     (CEN_TIME_IS_BEYOND_((double)(n), unit) || CEN_TIME_IS_BEYOND_(-(double)(n), unit) ? 0 : (n))

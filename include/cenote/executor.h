@@ -2,8 +2,8 @@
 /*
  * An executor: jobs are posted to it, and it runs them later.
  *
- * Inboxes, runtimes, crews and actors are executors. A program makes its own executor with a struct whose first member
- * is a cen_executor with a `post` of its own:
+ * Inboxes, runtimes, crews and actors are executors. To make its own executor, a program defines a struct whose first
+ * member is a cen_executor, and sets `post` in it:
  *
  *     struct my_loop { cen_executor executor; cen_job *first; };
  *     static void post(cen_executor *executor, cen_job *job)
@@ -13,7 +13,8 @@
  *     }
  *
  * A job is part of the struct that it works for, so posting allocates nothing and cannot fail. `post` itself never runs
- * the job, because its caller may have more to do first. Once `run` was entered, the executor does not touch the job.
+ * the job, because its caller may have more to do first. Once `run` has been entered, the executor does not touch the
+ * job.
  *
  * Threads: post may be called from any thread, and from within a job.
  */
@@ -32,7 +33,7 @@ extern "C" {
 /* A job: a function that an executor calls once. A part of the struct that it works for. */
 typedef struct cen_job {
     void (*run)(struct cen_job *job);
-    struct cen_job *next; /* the executor's, from post until run is entered */
+    struct cen_job *next; /* belongs to the executor from post until run is entered */
 } cen_job;
 
 /* An executor: the first member of the struct that implements it. */
@@ -40,13 +41,13 @@ typedef struct cen_executor {
     void (*post)(struct cen_executor *executor, cen_job *job);
 } cen_executor;
 
-/* Return the executor that runs jobs on the thread that posts them: at once if that thread is not in a call of the
+/* Return the executor that runs jobs on the thread that posts them: immediately if that thread is not in a call of the
  * library, otherwise at the end of the outermost such call, with no lock held. A job that is posted from within such a
- * job runs after it, so the stack does not grow. A job that an inbox or a runtime runs is the program's code and does
- * not count as a call of the library.
+ * job runs after it, so the stack does not grow. A job that is run by an inbox or a runtime is the program's code and
+ * does not count as a call of the library.
  *
- * An inline job must return: it must not end its thread or leave by longjmp. A thread that is cancelled meanwhile ends
- * after the job. */
+ * An inline job must return: it must not end its thread or leave by longjmp. If the thread is cancelled during the job,
+ * it ends after the job. */
 CEN_API cen_executor *cen_inline(void);
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
  * A future: the result of an operation that ends once, with a value or an error.
  *
  * The struct is the program's own, on a stack or in a larger struct. Nothing is allocated. The consumer waits for the
- * result or has a callback called; the producer completes it through a promise:
+ * result or sets a callback; the producer completes the future through a promise:
  *
  *     cen_future future;
  *     cen_promise promise;
@@ -13,25 +13,26 @@
  *     cen_future_wait(&future, cen_in_s(1));       // on another
  *     use(future.value);
  *
- * Without waiting: the callback `done` is called once, on the given executor.
+ * Instead of waiting, the consumer may set a callback. `done` is called once, on the given executor.
  *
  *     cen_future_then(&future, done, cen_inbox_executor(inbox));
  *
- * Consumer: a future has one. It is a thread that waits, a `done` callback, a group, or code that calls
- * cen_future_is_done now and then.
+ * Consumer: a future has one consumer. This is a thread that waits, a `done` callback, a group, or code that polls the
+ * future with cen_future_is_done.
  *
- * Memory: once the future is promised, the struct belongs to the library and must stay in place until one of these:
+ * Memory: once the future is promised, the struct belongs to the library and must stay in place until one of these has
+ * happened:
  *   - cen_future_cancel has returned true;
- *   - `done` was entered;
+ *   - `done` has been entered;
  *   - cen_future_wait has returned OK;
  *   - cen_future_is_done has returned true, and the future has no `done`;
- *   - its group was left, and the future is done.
- * Then the struct is the program's again. The program may read status, code and value, and use the future again after
- * cen_future_init.
+ *   - its group has been left, and the future is done.
+ * The struct then belongs to the program again. The program may read status, code and value, and use the future again
+ * after cen_future_init.
  *
- * Threads: one thread consumes. Any thread completes the future, also the one that consumes. `done` may run on another
- * thread than the consumer's. If `done` releases the struct, the program makes sure that no thread cancels the future
- * from then on.
+ * Threads: one thread consumes the future. Any thread may complete it, including the consumer's. `done` may run on a
+ * different thread from the consumer's. If `done` releases the struct, the program must make sure that no thread
+ * cancels the future afterwards.
  */
 #ifndef CENOTE_FUTURE_H
 #define CENOTE_FUTURE_H
@@ -71,24 +72,24 @@ typedef struct cen_future {
 /* Initialize a future before its first use, and again before each further use. */
 CEN_API void cen_future_init(cen_future *future);
 
-/* Set the callback of a future: `done` is called once with the future, on that executor. If the future is done already,
- * it is called soon. With any status but OK nothing changes.
+/* Set the callback of a future: `done` is called once with the future, on that executor. If the future is already done,
+ * `done` is called soon. With any status other than OK, nothing changes.
  * Returns:
  *   OK
  *   INVALID  future, done or executor is NULL
- *   MISUSE   the future has a consumer already, or was cancelled
+ *   MISUSE   the future already has a consumer, or was cancelled
  */
 CEN_API cen_status cen_future_then(cen_future *future, void (*done)(cen_future *future), cen_executor *executor);
 
 /* Return true if the future is done. Never waits. */
 CEN_API bool cen_future_is_done(const cen_future *future);
 
-/* Wait until the future is done. A thread that waits for something of a manual runtime does not poll that runtime
- * meanwhile: another thread must.
+/* Wait until the future is done. A thread that waits for an operation of a manual runtime does not poll that runtime
+ * during the wait, so another thread must.
  *
  * Blocking: until the deadline (CEN_DEFAULT: 30 s).
  * Returns:
- *   OK       the future is done; future->status says how
+ *   OK       the future is done; future->status says how it ended
  *   TIMEOUT  the deadline passed first; the future is still pending
  *   INVALID  future is NULL, was never promised, or was cancelled
  *   MISUSE   the future has another consumer
@@ -106,11 +107,11 @@ CEN_API cen_status cen_future_wait(cen_future *future, cen_deadline deadline);
  */
 CEN_API cen_status cen_future_wait_stoppable(cen_future *future, cen_deadline deadline, cen_stop_token *stop);
 
-/* Cancel a future. Return true if it will never be done: its `done` is never called. This holds for a future that was
- * never promised, and for one that was cancelled before. Return false if the future is done or will be done, as if
- * there had been no cancel: its result is the caller's to handle. Exactly one of the two happens.
+/* Cancel a future. Return true if it will never complete: its `done` is never called. This includes a future that was
+ * never promised, and one that was already cancelled. Return false if the future is done, or will complete as if it had
+ * not been cancelled: the caller must handle its result. Exactly one of the two happens.
  *
- * Also return false if future is NULL, if a thread waits for it, and if its operation cannot be cancelled.
+ * Also return false if future is NULL, if a thread waits for it, or if its operation cannot be cancelled.
  *
  * Blocking: never waits for the producer to do its work. */
 CEN_API bool cen_future_cancel(cen_future *future);
@@ -123,31 +124,31 @@ typedef struct cen_promise {
     CEN_ATOMIC_(uintptr_t) future_;
 } cen_promise;
 
-/* Promise an initialized future.
+/* Make a promise for an initialized future.
  * Returns:
  *   OK
  *   INVALID  promise or future is NULL
- *   MISUSE   the future was promised or cancelled before, and not initialized again
+ *   MISUSE   the future was promised or cancelled before, and has not been initialized again
  */
 CEN_API cen_status cen_promise_init(cen_promise *promise, cen_future *future);
 
 /* Complete the future with a value, or fail it with an error. The error's status must not be OK. An error that is NULL,
- * or whose status is OK, counts as DRIVER.
+ * or whose status is OK, is treated as DRIVER.
  *
- * Return true if the future is done by this call. Return false if it was cancelled, or if the promise was kept before:
- * then nothing was touched, and the value is still the caller's. */
+ * Return true if this call completed the future. Return false if the future was cancelled, or if the promise was
+ * already kept: in that case, nothing was touched, and the value still belongs to the caller. */
 CEN_API bool cen_promise_complete(cen_promise *promise, void *value);
 CEN_API bool cen_promise_fail(cen_promise *promise, const cen_error *error);
 
-/* Return true if the future still waits for its result, and false if it was cancelled or completed. Work whose result
- * nothing waits for can be skipped. */
+/* Return true if the future still waits for its result, and false if it was cancelled or completed. The producer may
+ * skip work whose result nothing waits for. */
 CEN_API bool cen_promise_is_wanted(const cen_promise *promise);
 
 /* ---- Groups --------------------------------------------------------------------- */
 
 /* A group: a future over other futures, its members. Caller-owned. The group, the members and the array must stay in
- * place until the group is left; members must not be initialized again before. A member may be cancelled; it then never
- * counts for its group. */
+ * place until the group is left; until then, members must not be initialized again. A member may be cancelled, in which
+ * case it never counts for its group. */
 typedef struct cen_group {
     cen_future future;
     /* private */
@@ -155,14 +156,14 @@ typedef struct cen_group {
     size_t count_;
     CEN_ATOMIC_(size_t) missing_; /* members that may still touch the group */
     CEN_ATOMIC_(size_t) undone_;
-    CEN_ATOMIC_(cen_future *) first_; /* the member that was done, or that failed, first */
+    CEN_ATOMIC_(cen_future *) first_; /* the first member that completed, or that failed */
     cen_executor executor_;           /* of the members */
     bool any_;
 } cen_group;
 
-/* Make a group whose future is done as soon as one of the members is. Its value is that member, and its status is OK.
- * The group is the consumer of all members. They may be done already, or promised later. With any status but OK nothing
- * changes.
+/* Make a group whose future completes as soon as one of the members does. The future's value is that member, and its
+ * status is OK. The group becomes the consumer of all members. They may already be done, or be promised later. With any
+ * status other than OK, nothing changes.
  * Returns:
  *   OK
  *   INVALID  group, members or a member is NULL, count is 0, or a member is in the array twice
@@ -170,18 +171,18 @@ typedef struct cen_group {
  */
 CEN_API cen_status cen_any_of(cen_group *group, cen_future *const members[], size_t count);
 
-/* Make a group whose future is done when all members are. If all succeeded, its status is OK and its value NULL.
- * Otherwise its value is the member that failed first, and its status that member's.
+/* Make a group whose future completes when all members have completed. If all succeeded, its status is OK and its value
+ * is NULL. Otherwise, its value is the member that failed first, and its status is that member's status.
  * Returns:
  *   OK
  *   others  as cen_any_of
  */
 CEN_API cen_status cen_all_of(cen_group *group, cen_future *const members[], size_t count);
 
-/* Leave a group: release its members. None of them has a consumer afterwards, whether it is done or not. When the call
- * returns, no member touches the group any longer. If group->future is not done, it never will be. If it is done and
- * its `done` has not been called yet, the group must stay in place until `done` is entered. May be called in `done`,
- * and more than once. */
+/* Leave a group: release its members. Afterwards, none of them has a consumer, whether or not it is done. Once the call
+ * has returned, no member touches the group. If group->future is not done by then, it never completes. If it is done
+ * and its `done` has not been called yet, the group must stay in place until `done` is entered. May be called in
+ * `done`, and more than once. */
 CEN_API void cen_group_leave(cen_group *group);
 
 #ifdef __cplusplus

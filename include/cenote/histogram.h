@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Histograms of durations and other numbers, as plain memory of the caller.
+ * Histograms of durations and other numbers, in plain memory owned by the caller.
  *
  * Buckets are log-linear: 32 for each power of two. The error of a percentile is at most 1/64 of its value, over the
  * whole range of int64_t. Numbers below 64 are exact, and so are the count, the sum, the smallest and the largest
@@ -8,10 +8,10 @@
  *
  *     cen_histogram *d = calloc(1, sizeof *d);        // zeroed: empty
  *     cen_histogram_record(d, ended - began);
- *     cen_histogram_merge(all, d);                    // as if both were one
+ *     cen_histogram_merge(all, d);                    // as if both had been one
  *     int64_t p99 = cen_histogram_percentile(all, 990000);
  *
- * A histogram has about 15 KiB: do not put it on a stack of unknown size.
+ * A histogram takes about 15 KiB, so do not put it on a stack of unknown size.
  *
  * Threads: one thread at a time, unless all threads only read.
  */
@@ -37,19 +37,19 @@ typedef struct cen_histogram {
     uint64_t buckets[CEN_HISTOGRAM_BUCKETS];
 } cen_histogram;
 
-/* Record a value. A negative value, which only a faulty clock yields, counts as 0. */
+/* Record a value. A negative value, which only a faulty clock can yield, counts as 0. */
 CEN_API void cen_histogram_record(cen_histogram *histogram, int64_t value);
 
 /* Add the records of `other`, as if all had been recorded in one histogram. */
 CEN_API void cen_histogram_merge(cen_histogram *histogram, const cen_histogram *other);
 
-/* Return a value that at least `per_million` millionths of the records do not exceed: 500000 is the median, 999900 the
- * 99.99th percentile. 0 returns the smallest value, 1000000 and more the largest, both exact. Return 0 if there are no
- * records. */
+/* Return a value that at least `per_million` millionths of the records do not exceed: 500000 gives the median, 999900
+ * the 99.99th percentile. 0 gives the smallest value, and 1000000 or more the largest; both are exact. Return 0 if
+ * there are no records. */
 CEN_API int64_t cen_histogram_percentile(const cen_histogram *histogram, uint32_t per_million);
 
-/* Return the bucket that counts a value, which must not be negative; the lowest value of a bucket; its highest
- * value. */
+/* Return the bucket of a value, which must not be negative; the lowest value of a bucket; the highest value of a
+ * bucket. */
 CEN_API unsigned cen_histogram_bucket_of(int64_t value);
 CEN_API int64_t cen_histogram_bucket_lowest(unsigned bucket);
 CEN_API int64_t cen_histogram_bucket_highest(unsigned bucket);

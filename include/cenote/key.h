@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys: a string of bytes, or a number of 64 bits. libcenote-route.
+ * Keys: a string of bytes, or a 64-bit number. libcenote-route.
  *
  *     cen_registry_register(registry, cen_key_text("orders"), value, NULL, NULL, &error);
  *     cen_registry_lookup(registry, cen_key_number(42), &entry);
@@ -22,13 +22,13 @@
 extern "C" {
 #endif
 
-/* The maximum length of a string key, in bytes. Calls that receive a longer one fail with INVALID. */
+/* The maximum length of a string key, in bytes. Calls that are passed a longer key fail with INVALID. */
 #define CEN_KEY_MAX 65536
 
 /* A key, passed by value. Make one with cen_key_number, cen_key_bytes or cen_key_text. */
 typedef struct cen_key {
     const void *bytes; /* NULL: the key is a number */
-    uint64_t number;   /* the number; or how many bytes there are */
+    uint64_t number;   /* the number, or the number of bytes */
 } cen_key;
 
 /* Return a number as a key. */
@@ -40,8 +40,8 @@ static inline cen_key cen_key_number(uint64_t number)
     return key;
 }
 
-/* Return `size` bytes as a key. A size of 0 is allowed. Calls that receive a key of NULL and a size fail with
- * INVALID. */
+/* Return `size` bytes as a key. A size of 0 is allowed. Calls that are passed a key made from NULL and a size other
+ * than 0 fail with INVALID. */
 static inline cen_key cen_key_bytes(const void *bytes, size_t size)
 {
     cen_key key;
@@ -50,8 +50,8 @@ static inline cen_key cen_key_bytes(const void *bytes, size_t size)
     return key;
 }
 
-/* Return the bytes of a text as a key, without the zero at its end. Calls that receive the key of NULL fail with
- * INVALID. */
+/* Return the bytes of a text as a key, without the terminating zero. Calls that are passed a key made from NULL fail
+ * with INVALID. */
 static inline cen_key cen_key_text(const char *text)
 {
     return cen_key_bytes(text, text ? strlen(text) : SIZE_MAX);
@@ -63,7 +63,7 @@ static inline bool cen_key_is_number(cen_key key)
     return !key.bytes;
 }
 
-/* Return true if the two keys are the same. */
+/* Return true if the two keys are equal. */
 static inline bool cen_key_same(cen_key a, cen_key b)
 {
     if (a.number != b.number || !a.bytes != !b.bytes) return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver for pools of MariaDB or MySQL connections, over MariaDB Connector/C. Part of libcenote-mariadb.
+ * A driver for pools of MariaDB or MySQL connections, based on MariaDB Connector/C. Part of libcenote-mariadb.
  *
  *     cen_pool *pool;
  *     cen_error error;
@@ -14,15 +14,15 @@
  *         puts(error.text);
  *     }
  *
- * A lease holds a MYSQL of the client library. Use it with every function of the library, blocking or not, except
- * mysql_close and mysql_real_connect. Before the connection is lent again, the driver rolls back an open transaction
- * and undoes other changes of the session that the server reports (variables, temporary tables, the database). A
- * connection with an unread result is closed.
+ * A lease holds a MYSQL of the client library. It can be used with every function of the library, blocking or not,
+ * except mysql_close and mysql_real_connect. Before the connection is lent again, the driver rolls back any open
+ * transaction and undoes any other changes to the session that the server reports (variables, temporary tables, the
+ * database). A connection with an unread result is closed.
  *
  * Errors: error->code is the error number of the server (1045) or of the client library (2013), or 0. error->text names
  * the server, the database and the user, and never contains a password.
- * Threads: as for the pool. A connection is used by one thread at a time. The driver calls mysql_library_init, and
- * mysql_thread_init and mysql_thread_end for every thread that calls it. The program need not call them.
+ * Threads: as for the pool. A connection is used by one thread at a time. The driver calls mysql_library_init, and also
+ * mysql_thread_init and mysql_thread_end for every thread that calls the driver, so the program need not call them.
  * Fork: the child drops its copies of the parent's connections and sends nothing to the server.
  */
 #ifndef CENOTE_MARIADB_H
@@ -43,9 +43,9 @@ extern "C" {
 
 struct cen_poller;
 
-/* The role that the server must have, by its variable read_only. It is checked when a connection is opened and when it
- * is tested. A connection whose server has another role is closed. With CEN_MARIADB_PRIMARY a connection is also closed
- * at the give if its last statement was refused because the server is read-only. */
+/* The role that the server must have, as shown by its variable read_only. It is checked when a connection is opened and
+ * when it is tested. A connection whose server has another role is closed. With CEN_MARIADB_PRIMARY, a connection is
+ * also closed when it is given back if its last statement was refused because the server is read-only. */
 typedef enum cen_mariadb_role {
     CEN_MARIADB_ANY = 0,
     CEN_MARIADB_PRIMARY, /* read_only is off */
@@ -54,43 +54,43 @@ typedef enum cen_mariadb_role {
 
 /* How a connection is reset before it is lent again. */
 typedef enum cen_mariadb_reset_policy {
-    /* Default: only what is necessary. A connection that is clean except for an open transaction gets "rollback". After
-     * any other change it gets mysql_reset_connection, the URL's database and `setup`; it is closed if the URL names no
-     * database and the session has selected one.
+    /* Default: only what is necessary. If a connection is clean except for an open transaction, the driver sends
+     * "rollback". After any other change, it calls mysql_reset_connection, selects the URL's database and runs `setup`.
+     * If the URL names no database and the session has selected one, the connection is closed.
      *
      * The server does not report GET_LOCK, LOCK TABLES, HANDLER, SELECT ... INTO @variable, @variable := ..., and SET
-     * TRANSACTION for the next transaction. End them yourself, or use CEN_MARIADB_RESET_ALL. The server does not report
-     * either that mysql_set_server_option has allowed several statements in one text. A reset forbids them again, but
-     * if nothing else was changed there is no reset. */
+     * TRANSACTION for the next transaction. End these yourself, or use CEN_MARIADB_RESET_ALL. Nor does the server
+     * report that mysql_set_server_option has allowed several statements in one text. A reset disallows them again, but
+     * if nothing else was changed, there is no reset. */
     CEN_MARIADB_RESET_CHANGED = 0,
-    /* mysql_reset_connection after every use, whatever it was; this also drops prepared statements */
+    /* mysql_reset_connection after every use, whatever was done; this also drops prepared statements */
     CEN_MARIADB_RESET_ALL,
     CEN_MARIADB_RESET_NOTHING, /* a connection that was changed is closed */
 } cen_mariadb_reset_policy;
 
-/* Encryption. Only OFF prevents it. A certificate, key, authority or cipher among the options below implies ON. */
+/* Encryption. Only OFF disables it. A certificate, key, authority or cipher among the options below implies ON. */
 typedef enum cen_mariadb_tls {
     CEN_MARIADB_TLS_DEFAULT = 0, /* the default of the client library */
     CEN_MARIADB_TLS_OFF,
     CEN_MARIADB_TLS_ON,     /* required; the server's identity is not verified */
-    CEN_MARIADB_TLS_VERIFY, /* required, with a certificate for that host by `tls_ca` or the system's authorities */
+    CEN_MARIADB_TLS_VERIFY, /* required, with a certificate for the host from `tls_ca` or the system's authorities */
 } cen_mariadb_tls;
 
 /* A pool's max compared with the connections that the server allows. */
 typedef struct cen_mariadb_capacity_report {
     size_t size;              /* sizeof(cen_mariadb_capacity_report), set by CEN_SIZED; in on_capacity, by cenote */
     uint32_t pool_max;        /* connections that the pool may open; 0: unknown */
-    uint32_t max_connections; /* the server's limit; it keeps one more for its administrator */
+    uint32_t max_connections; /* the server's limit; it reserves one more for its administrator */
     uint32_t in_use;          /* open connections of all clients, this one included */
     uint32_t free;            /* connections that can still be opened */
     bool fits;                /* the pool can reach its max: pool_max is at most `free` plus this connection */
     char text[240];           /* all of this as one sentence */
 } cen_mariadb_capacity_report;
 
-/* Zero means the default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended.
- * cen_pool_new copies all that the fields point to, except the poller and `argument`. The callbacks run on the threads
- * that open connections: helper threads, several at a time. With a poller they may also run where openings begin and
- * where its watches run, and must be quick. */
+/* Zero means the default in every field, and CEN_OFF in a time field means no limit. Fields are only ever appended.
+ * cen_pool_new copies everything that the fields point to, except the poller and `argument`. The callbacks run on the
+ * threads that open connections, which are helper threads, several at a time. If there is a poller, they may also run
+ * where opens begin and where the poller's watches run, and must be quick. */
 typedef struct cen_mariadb_options {
     size_t size; /* sizeof(cen_mariadb_options), set by the macro */
     /* Required: mariadb://user:password@host:port/database?name=value&... or mysql://... Each part may be left out, and
@@ -102,36 +102,38 @@ typedef struct cen_mariadb_options {
     const char *url;
     cen_mariadb_role role;
     cen_mariadb_reset_policy reset;
-    /* one statement for each new session, and after mysql_reset_connection: "set time_zone = '+00:00'"; default none */
+    /* one statement, run in each new session and after mysql_reset_connection: "set time_zone = '+00:00'"; default
+     * none */
     const char *setup;
-    int64_t connect_timeout_ns; /* of an opening, setup included; default 5 s */
-    /* of the holder's own calls, rounded up to whole seconds; default CEN_OFF: no limit */
+    int64_t connect_timeout_ns; /* time limit of an open, including `setup`; default 5 s */
+    /* time limits of the holder's own calls, rounded up to whole seconds; default CEN_OFF: no limit */
     int64_t read_timeout_ns;
     int64_t write_timeout_ns;
-    int64_t test_timeout_ns;  /* of a health check; default 2 s */
-    int64_t reset_timeout_ns; /* of a reset; default 2 s */
-    /* of KILL QUERY to a revoked connection, which is cut off if that fails, or if it is not given back 500 ms later;
-     * default 2 s */
+    int64_t test_timeout_ns;  /* time limit of a health check; default 2 s */
+    int64_t reset_timeout_ns; /* time limit of a reset; default 2 s */
+    /* time limit of the KILL QUERY for a revoked connection; the connection is cut off if that fails, or if it has not
+     * been given back 500 ms later; default 2 s */
     int64_t cancel_timeout_ns;
-    int32_t statements;  /* that a connection caches for cen_mariadb_prepare; default 64, CEN_NONE: none */
+    /* number of statements that a connection caches for cen_mariadb_prepare; default 64, CEN_NONE: none */
+    int32_t statements;
     const char *charset; /* default "utf8mb4" */
-    /* the server may ask for files of this host (LOAD DATA LOCAL); default: it may not */
+    /* the server may request files from this host (LOAD DATA LOCAL); default: it may not */
     bool local_infile;
     bool compress;
     cen_mariadb_tls tls;
-    const char *tls_ca, *tls_cert, *tls_key; /* paths of files */
+    const char *tls_ca, *tls_cert, *tls_key; /* file paths */
     const char *tls_cipher;
-    /* Writes the password to `password`, as a string of less than `room` bytes. Called at each opening, so that the
-     * password may change, and before a KILL QUERY. Any status but OK fails the opening, with the text in *error.
-     * Default: the url's. */
+    /* Writes the password to `password`, as a string of less than `room` bytes. Called for each open and before each
+     * KILL QUERY, so the password may change. If the status is not OK, the open fails with the text in *error. Default:
+     * the password in the url. */
     cen_status (*password)(void *argument, char *password, size_t room, cen_error *error);
-    /* Called once, after the first opening. */
+    /* Called once, after the first open. */
     void (*on_capacity)(void *argument, const cen_mariadb_capacity_report *report);
-    void *argument;        /* passed to these two */
+    void *argument;        /* passed to these two callbacks */
     uint32_t capacity_max; /* the pool's max, for on_capacity */
     /* Connections are opened, tested, reset and closed over this poller instead of on helper threads. It must outlive
-     * the pool. Looking up a host's name and TLS block inside the client library, so such connections are opened by a
-     * job of the process' own runtime. Default: none, the calls block. */
+     * the pool. Host name lookups and TLS block inside the client library, so connections that need them are opened by
+     * a job on the process's own runtime. Default: none, so the calls block. */
     struct cen_poller *poller;
 } cen_mariadb_options;
 
@@ -139,22 +141,24 @@ typedef struct cen_mariadb_options {
 #define CEN_MARIADB_OPTIONS(...) CEN_OPTIONS_(cen_mariadb_options, __VA_ARGS__)
 
 /* Return a driver for connections to a server, with default options or with the given ones. It always succeeds:
- * cen_pool_new reports an invalid URL or option. The string, or the options, must stay valid until cen_pool_new has
+ * cen_pool_new reports an invalid URL or option. The string or the options must stay valid until cen_pool_new has
  * returned.
  *
- * An opening fails with DRIVER (the server refuses: 1045, wrong credentials; or it lacks the role), FULL
- * (1040: it has no connection left), DOWN (2002, 2003, 2005: it cannot be reached; 1053: it is shutting down), TIMEOUT,
- * LOST (2013: it hung up), CLOSED (the process exits), NO_MEMORY, SYSTEM, or with what options.password returned. */
+ * An open fails with DRIVER (the server refuses it, for example with 1045 for wrong credentials, or lacks the role),
+ * FULL (1040: the server has no connection left), DOWN (2002, 2003, 2005: the server cannot be reached; 1053: it is
+ * shutting down), TIMEOUT, LOST (2013: the server closed the connection), CLOSED (the process is exiting), NO_MEMORY,
+ * SYSTEM, or the status that options.password returned. */
 CEN_API cen_driver cen_mariadb(const char *url);
 CEN_API cen_driver cen_mariadb_with(const cen_mariadb_options *options);
 
-/* Get the prepared statement of a text, ready for mysql_stmt_bind_param and mysql_stmt_execute. It comes from the
- * connection's cache, or is prepared by the server. The same text gives the same statement again, unless rows of that
- * one are still being fetched: then it gives another. The least recently used statements leave the cache, but none that
- * was used since the connection was taken. mysql_reset_connection empties the cache.
+/* Get the prepared statement for a text, ready for mysql_stmt_bind_param and mysql_stmt_execute. It comes from the
+ * connection's cache or is prepared by the server. The same text gives the same statement again, unless rows of that
+ * statement are still being fetched; in that case, it gives a second statement. The least recently used statements
+ * leave the cache, but never one that has been used since the connection was taken. mysql_reset_connection empties the
+ * cache.
  *
- * Ownership: the statement is the connection's. Do not close it, and do not use it after the connection was given back.
- * Bindings and attributes of an earlier holder are cleared.
+ * Ownership: the statement belongs to the connection. Do not close it, and do not use it after giving the connection
+ * back. Bindings and attributes set by an earlier holder are cleared.
  * Blocking: until the server has prepared it (options.read_timeout_ns), unless it is cached.
  * Returns:
  *   OK           *out is the statement
@@ -173,8 +177,8 @@ CEN_API cen_status cen_mariadb_prepare(MYSQL *mysql, const char *sql, MYSQL_STMT
 typedef struct cen_mariadb_cache {
     size_t size;     /* sizeof(cen_mariadb_cache), set by CEN_SIZED */
     uint32_t kept;   /* statements in the cache */
-    uint64_t hits;   /* statements found in the cache, ever */
-    uint64_t misses; /* statements that were not, ever */
+    uint64_t hits;   /* lookups that found the statement in the cache, in total */
+    uint64_t misses; /* lookups that did not, in total */
 } cen_mariadb_cache;
 
 /* Read the statistics of the statement cache of a connection that the caller holds.
@@ -193,13 +197,13 @@ CEN_API cen_status cen_mariadb_cache_get(MYSQL *mysql, cen_mariadb_cache *out);
  *   OK       the report is filled in
  *   INVALID  out is NULL or its size is wrong, or no pool of this driver opened the connection
  *   TIMEOUT  the server did not answer in time
- *   CLOSED   the process exits
+ *   CLOSED   the process is exiting
  *   FORKED   the connection belongs to the parent process
  *   others   as cen_mariadb_error_get
  */
 CEN_API cen_status cen_mariadb_capacity(MYSQL *mysql, uint32_t max, cen_mariadb_capacity_report *out, cen_error *error);
 
-/* Convert the error of the last call for this connection into a status and a sentence that names the server.
+/* Convert the error of the last call on this connection into a status and a sentence that names the server.
  *
  * Returns:
  *   OK           the last call did not fail; *error is not written

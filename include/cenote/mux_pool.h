@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A routing pool: a load-balanced pool of multiplexed connections to one service. Many callers use each connection at
- * the same time. A connection that is lost leaves the set to which requests are routed, is opened again, with back-off,
- * and returns. libcenote-net.
+ * the same time. When a connection is lost, it leaves the set to which requests are routed. It is then opened again,
+ * with back-off, and returns to the set. libcenote-net.
  *
  *     cen_mux_pool *pool;
  *     cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.name = "search", .address = "10.0.0.7:9000", .connections = 8);
@@ -27,18 +27,18 @@
  *          ...
  *     a router follows the registry: requests are routed to the connections in it
  *
- * The end of one connection does not affect the others. The end of the registry restarts all connections, because their
- * entries are gone with it. The child of a connection runs from the moment at which it begins to connect. If it cannot
- * connect, the child has failed.
+ * If one connection ends, the others are not affected. If the registry ends, all connections are restarted, because
+ * their entries are gone with it. As a child of its supervisor, a connection runs from the moment it begins to connect.
+ * If it cannot connect, the child has failed.
  *
  * If a connection refuses a request because it has just been lost, the request has not been sent, and is routed again.
- * A request that was sent and lost is not, because the other side may have executed it. It fails with LOST, and the
- * program decides.
+ * A request that was sent and lost is not routed again, because the other side may have executed it. It fails with
+ * LOST, and the program decides whether to send it again.
  *
  * Threads: every function may be called from any thread, with these exceptions. cen_mux_pool_new, cen_mux_pool_close
  * and cen_mux_pool_free wait, and must not be called on the thread of the pool's loop, by its listener, or in a read
  * section. No other call may be in progress when the pool is freed.
- * Fork: in the child every call returns FORKED and touches nothing.
+ * Fork: in the child, every call returns FORKED and touches nothing.
  */
 #ifndef CENOTE_MUX_POOL_H
 #define CENOTE_MUX_POOL_H
@@ -67,23 +67,23 @@ extern "C" {
 
 typedef struct cen_mux_pool cen_mux_pool;
 
-/* What cen_mux_pool_new does if the service is not there. */
+/* What cen_mux_pool_new does if the service is not available. */
 typedef enum cen_at_start {
     /* waits until one connection is up; if each has failed once, fails with the error of the last one */
     CEN_AT_START_NEED_ONE = 0,
-    CEN_AT_START_EMPTY, /* does not wait: the set is empty at first, and the connections keep trying */
+    CEN_AT_START_EMPTY, /* does not wait: the set is empty at first, and the connections keep trying to connect */
 } cen_at_start;
 
-/* Options of a routing pool. Zero means default in every field, unless noted otherwise. Fields are only ever
+/* Options of a routing pool. Zero means the default in every field, unless noted otherwise. Fields are only ever
  * appended. */
 typedef struct cen_mux_pool_options {
     size_t size;                  /* sizeof(cen_mux_pool_options), set by the macro */
     const char *name;             /* copied, cut after 47 bytes; default "mux pool" */
     const char *address;          /* copied; see mux.h; either this or `addresses` is required */
-    const char *const *addresses; /* several, copied; the connections use them in turn */
-    size_t address_count;         /* of `addresses` */
+    const char *const *addresses; /* several addresses, copied; the connections use them in turn */
+    size_t address_count;         /* length of `addresses` */
     uint32_t connections;         /* number of connections; default 8, at most 65,536 */
-    const char *const *names;     /* as many, copied; default "connection 1", ... */
+    const char *const *names;     /* one name per connection, copied; default "connection 1", ... */
     /* options of every connection; copied; default: defaults. The pool sets name, address, loop, runtime and
      * allocator. */
     const cen_mux_options *mux;
@@ -94,12 +94,13 @@ typedef struct cen_mux_pool_options {
     /* queue limit: maximum number of requests that wait for a connection; default 1024; CEN_OFF: no limit, CEN_NONE:
      * none waits */
     int64_t max_waiters;
-    /* how long a request waits for a connection at most; default CEN_NOW: it fails with EMPTY or FULL at once */
+    /* how long a request may wait for a connection; default CEN_NOW: it fails with EMPTY or FULL immediately */
     cen_deadline wait_deadline;
-    /* how often a request that was not sent is routed again at most; default 2, CEN_NONE: never; CEN_OFF is refused */
+    /* maximum number of times that a request that was not sent is routed again; default 2, CEN_NONE: never; CEN_OFF is
+     * refused */
     int64_t reroutes;
 
-    /* back-off of a connection that is lost, and of the registry, as for the children of a supervisor */
+    /* back-off of lost connections and of the registry, as for the children of a supervisor */
     int64_t backoff_initial_ns, backoff_max_ns, backoff_reset_ns;
     /* maximum number of restarts of all connections within window_ns; default CEN_OFF: the pool never gives up;
      * CEN_NONE: it gives up at the first loss or failure */
@@ -112,14 +113,14 @@ typedef struct cen_mux_pool_options {
     bool keep_lost;        /* for demonstrations: a lost connection stays in the set until it is opened again */
 
     /* Called with the events of connections: CONNECTION_UP, CONNECTION_DOWN and CONNECTION_FAILED (cenote/events.h).
-     * They come on the loop's thread, those of one connection in order; there the listener must not wait. It is also
-     * called with GAVE_UP, on a thread of the runtime: the pool has given up and is closed, and status, code and text
-     * are those of the last failure. No event is left out, so `missed` is 0. */
+     * These calls are made on the loop's thread, in order for each connection, and the listener must not wait there. It
+     * is also called with GAVE_UP, on a thread of the runtime, when the pool has given up and is closed; status, code
+     * and text are those of the last failure. No event is left out, so `missed` is 0. */
     void (*listener)(void *argument, const cen_event *event, uint64_t missed);
     void *argument; /* passed to the listener */
 
-    cen_loop *loop;                 /* default the process' own */
-    cen_runtime *runtime;           /* default the process' own */
+    cen_loop *loop;                 /* default the process's own */
+    cen_runtime *runtime;           /* default the process's own */
     const cen_allocator *allocator; /* default malloc */
 } cen_mux_pool_options;
 
@@ -128,7 +129,7 @@ typedef struct cen_mux_pool_options {
 
 /* ---- Creating and freeing ------------------------------------------------------------ */
 
-/* Create a routing pool, and begin to connect. With any status but OK there is nothing to free.
+/* Create a routing pool, and begin to connect. With any status other than OK, there is nothing to free.
  *
  * Blocking: until one connection is up, or each has failed once (options.at_start).
  * Returns:
@@ -136,7 +137,7 @@ typedef struct cen_mux_pool_options {
  *   INVALID    out is NULL, or an option is invalid; the text names it
  *   EXISTS     two connections have the same name
  *   NO_MEMORY  out of memory
- *   SYSTEM     the system has no thread or descriptor for it, or no connection could be made (as others)
+ *   SYSTEM     no thread or descriptor could be created for it, or no connection could be made (as others)
  *   FORKED     the loop or the runtime belongs to the parent process
  *   MISUSE     called on the loop's thread, or in a read section
  *   others     with CEN_AT_START_NEED_ONE: the status of the last attempt to connect, as cen_mux_open
@@ -150,14 +151,14 @@ typedef struct cen_mux_pool_report {
     uint32_t waited; /* requests that waited for a connection, and failed with CLOSED */
 } cen_mux_pool_report;
 
-/* Close the pool: refuse requests from now on, wait for those in flight, and then stop the tree in order, first the
- * connections, then the registry. *report, if not NULL, is filled in with OK and with TIMEOUT.
+/* Close the pool: refuse new requests, wait for those in flight, and then stop the tree in order, first the
+ * connections, then the registry. *report, if not NULL, is filled in if the status is OK or TIMEOUT.
  *
  * Blocking: until no request is in flight, or until the deadline (CEN_DEFAULT: 5 s).
  * Returns:
  *   OK       all requests have ended
  *   TIMEOUT  requests failed with CLOSED at the deadline; error->text says how many
- *   CLOSED   the pool is closed, or being closed
+ *   CLOSED   the pool is already closed, or is being closed
  *   INVALID  pool is NULL, or report->size is not valid
  *   FORKED   the pool belongs to the parent process
  *   MISUSE   called on the loop's thread, or in a read section; nothing changes
@@ -176,22 +177,23 @@ CEN_API cen_status cen_mux_pool_free(cen_mux_pool *pool);
 /* ---- Requests ---------------------------------------------------------------------- */
 
 /* Send a request over one of the connections, and wait for its reply. `hint` is that of a route (strategy.h); NULL:
- * none. error->text says why the request failed. error->cause is CEN_CAUSE_QUEUE_FULL if too many requests wait.
+ * none. error->text says why the request failed. error->cause is CEN_CAUSE_QUEUE_FULL if too many requests are waiting.
  *
  * Ownership: the payload must stay in place until this returns.
- * Blocking: until the reply has come, or until the request's deadline, which includes the wait for a connection.
+ * Blocking: until the reply has arrived, or until the request's deadline, which includes the wait for a connection.
  * Returns:
  *   OK         the reply is in request->reply
  *   EMPTY      no connection is up
- *   FULL       all connections are full, or too many requests wait; or the reply is larger than its buffer
+ *   FULL       all connections are full, or too many requests are waiting; or the reply is larger than its buffer
  *   TIMEOUT    the deadline passed first, or options.wait_deadline did
  *   CLOSED     the pool is closed
- *   LOST       the connection was lost after the request was sent; or it was not sent, and options.reroutes is reached
+ *   LOST       the connection was lost after the request was sent; or the request was not sent, and options.reroutes is
+ *              reached
  *   INVALID    pool or request is NULL, the payload is too large or missing, or the codec refuses it
- *   MISUSE     the request was used before and not initialized again, or has a `done`; called on the loop's thread; or
- *              it would have to wait for a connection, in a read section
+ *   MISUSE     the request was used before and not initialized again, or has a `done`; this was called on the loop's
+ *              thread; or the request would have to wait for a connection, and the thread is in a read section
  *   NO_MEMORY  out of memory, for the request or its reply
- *   SYSTEM     it would have to wait for a connection, and the system has no thread to keep the deadline
+ *   SYSTEM     the request would have to wait for a connection, and the timer thread could not be started
  *   FORKED     the pool belongs to the parent process
  */
 CEN_API cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_route_hint *hint, cen_request *request,
@@ -201,14 +203,14 @@ CEN_API cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_route_hint
  * cen_future_cancel(&op.future) cancels it. Nothing is allocated for it. It must stay in place from the call that
  * starts it until its future is done or cancelled: see future.h.
  *
- * A cancel is exact and does not wait. If it returns true, the operation never completes, and a reply that comes later
- * is dropped. If it returns false, the operation is done, or will be in a moment: with its reply, or with INTERRUPTED
- * if a thread was working on it. */
+ * A cancel is exact and does not wait. If it returns true, the operation never completes, and a reply that arrives
+ * later is dropped. If it returns false, the operation has completed, or will complete in a moment: with its reply, or
+ * with INTERRUPTED if a thread was working on it. */
 typedef struct cen_mux_pool_request_op {
-    /* Done with OK, and then its value is the reply's address. Otherwise its status is one of those of
+    /* If it completes with OK, its value is the reply's address. Otherwise, its status is one of those of
      * cen_mux_pool_request, or INTERRUPTED after a cancel. */
     cen_future future;
-    /* After init the program sets payload, size, reply, capacity, deadline and only_if_room. reply_size is the result.
+    /* After init, the program sets payload, size, reply, capacity, deadline and only_if_room. reply_size is the result.
      * The request's own future is private. The payload must stay in place until op.future is done or cancelled. */
     cen_request request;
     cen_route_hint hint; /* set by the program, like the request; all zero: none */
@@ -222,16 +224,16 @@ typedef struct cen_mux_pool_request_op {
 } cen_mux_pool_request_op;
 
 /* Initialize an operation before its first use, and again before each further use. `done` is called once, on the
- * executor. Both NULL: the program waits for op->future, polls it, or puts it into a group. */
+ * executor. If both are NULL, the program waits for op->future, polls it, or puts it into a group. */
 CEN_API void cen_mux_pool_request_op_init(cen_mux_pool_request_op *op, void (*done)(cen_mux_pool_request_op *op),
                                           cen_executor *executor);
 
 /* Send a request as cen_mux_pool_request does, without waiting. The future completes with the result, possibly before
- * this returns. Every status that is not listed here comes through the future, FORKED included.
+ * this returns. Every status that is not listed here, including FORKED, is delivered through the future.
  *
  * Blocking: never waits.
  * Returns:
- *   OK       the future will complete, or has
+ *   OK       the future will complete, or already has
  *   INVALID  pool or op is NULL, or `done` has no executor; the future does not complete
  *   MISUSE   the operation was used before and not initialized again; the future does not complete
  */
@@ -244,7 +246,7 @@ typedef struct cen_mux_pool_stats {
     size_t size;                   /* sizeof(cen_mux_pool_stats), set by CEN_SIZED */
     uint32_t connections;          /* = up + connecting + down */
     uint32_t up, connecting, down; /* down: lost or failed, and about to be opened again */
-    uint64_t opened;               /* connections that were made, ever */
+    uint64_t opened;               /* connections made so far */
     uint64_t lost;                 /* of these, connections that were lost */
     uint64_t failed_opens;         /* attempts to connect that failed */
     uint64_t restarts;             /* of connections, as their supervisor counts them */
@@ -258,7 +260,7 @@ typedef struct cen_mux_pool_stats {
     uint64_t stale;    /* requests that were routed to a connection known to be lost; 0 unless keep_lost is set */
 } cen_mux_pool_stats;
 
-/* Read the stats. Each number was true at a moment of the call.
+/* Read the stats. Each number was correct at some moment during the call.
  * Returns:
  *   OK       *out is filled in
  *   INVALID  pool or out is NULL, or out->size is not valid
@@ -271,13 +273,13 @@ CEN_API cen_status cen_mux_pool_stats_get(cen_mux_pool *pool, cen_mux_pool_stats
  * whole text, without the zero; 0 for NULL and in a forked child. */
 CEN_API size_t cen_mux_pool_dump(cen_mux_pool *pool, char *buffer, size_t room);
 
-/* Return the parts of the pool, valid as long as the pool; NULL for NULL and in a forked child. They must not be
- * closed, stopped or freed. cen_mux_pool_supervisor is the root of the tree, and cen_mux_pool_connections the
- * supervisor below it.
+/* Return the parts of the pool, which are valid as long as the pool exists. Return NULL for NULL and in a forked child.
+ * The parts must not be closed, stopped or freed. cen_mux_pool_supervisor returns the root of the tree, and
+ * cen_mux_pool_connections returns the supervisor below it.
  *
- * The registry is another one after each of its restarts, and NULL in between: get it again for each use, and use it
- * briefly. It has the connections under the key cen_key_text("up"). A value is the connection's cen_mux, which may be
- * inspected in a read section only. */
+ * Each restart of the registry creates a new one, and the registry is NULL in between, so get it again for each use,
+ * and use it only briefly. It contains the connections under the key cen_key_text("up"). Each value is a connection's
+ * cen_mux, which may be inspected only in a read section. */
 CEN_API cen_router *cen_mux_pool_router(cen_mux_pool *pool);
 CEN_API cen_registry *cen_mux_pool_registry(cen_mux_pool *pool);
 CEN_API cen_supervisor *cen_mux_pool_supervisor(cen_mux_pool *pool);

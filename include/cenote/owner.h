@@ -7,20 +7,20 @@
  *     cen_owner_new(&options, &owner, &error);
  *     cen_registry_register(registry, key, connection, owner, NULL, &error);
  *     // ...
- *     cen_owner_end(owner);                   // lookups do not find the connection any longer
+ *     cen_owner_end(owner);                   // lookups no longer find the connection
  *
- * A thread is an owner, too. An entry that is registered without an owner belongs to the calling thread. It is removed
- * when the thread ends: by returning, by pthread_exit or by cancellation. A thread that has joined it finds none of its
- * entries. (The entries of the main thread stay when main returns, because the process ends then.) A step of a crew's
- * task must name an owner, because the task may continue on another thread.
+ * A thread is also an owner. An entry that is registered without an owner belongs to the calling thread. It is removed
+ * when the thread ends: by returning, by pthread_exit or by cancellation. A thread that has joined the ended thread
+ * finds none of its entries. (The entries of the main thread stay when main returns, because the process then ends.) A
+ * step of a crew's task must name an owner, because the task may continue on another thread.
  *
- * Life: an owner that cen_owner_new created belongs to its creator until cen_owner_end, which takes the handle back. A
- * thread that uses an owner while another may end it holds the handle meanwhile (cen_owner_hold). Then a register
- * either returns CLOSED, or the end of the owner removes the entry; there is no other outcome.
+ * Life: an owner created by cen_owner_new belongs to its creator until cen_owner_end, which takes the handle back. A
+ * thread that uses an owner while another thread may end it must hold the handle during that time (cen_owner_hold). A
+ * register then has exactly one of two outcomes: it returns CLOSED, or the end of the owner removes the entry.
  *
  * Threads: every function may be called from any thread.
- * Fork: in the child, calls for an owner of the parent return FORKED and do not touch it. The thread that forked is a
- * new owner there, without entries.
+ * Fork: in the child, calls for an owner of the parent return FORKED and do not touch it. The thread that forked
+ * becomes a new owner there, without entries.
  */
 #ifndef CENOTE_OWNER_H
 #define CENOTE_OWNER_H
@@ -40,7 +40,7 @@ extern "C" {
 typedef struct cen_owner cen_owner;
 typedef struct cen_entry cen_entry; /* see registry.h */
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_owner_options {
     size_t size;                    /* sizeof(cen_owner_options), set by the macro */
     const char *name;               /* copied, cut after 47 bytes; for error texts; default "owner N" with its id */
@@ -58,31 +58,31 @@ typedef struct cen_owner_options {
  */
 CEN_API cen_status cen_owner_new(const cen_owner_options *options, cen_owner **out, cen_error *error);
 
-/* End an owner: remove all of its entries, in every registry, and drop the handle. When the call has returned, no
- * lookup finds any of them. Needs no memory, so it cannot fail for lack of it. NULL is allowed. With any status but OK
- * nothing changes.
+/* End an owner: remove all of its entries, in every registry, and drop the handle. Once the call has returned, no
+ * lookup finds any of them. This needs no memory, so it cannot fail with NO_MEMORY. NULL is allowed. With any status
+ * other than OK, nothing changes.
  *
  * Callbacks: listeners are called with the reason OWNER_ENDED. The call is allowed in a read section and in a listener.
  * Returns:
  *   OK
- *   MISUSE  it is the owner of a thread, or has ended before and is still held
+ *   MISUSE  it is the owner of a thread, or it has already ended and is still held
  *   FORKED  the owner belongs to the parent process
  */
 CEN_API cen_status cen_owner_end(cen_owner *owner);
 
-/* Get the owner of the calling thread. It is created if there is none. It ends with the thread, and the caller does not
+/* Get the owner of the calling thread, and create it if there is none. It ends with the thread, and the caller does not
  * hold it.
  * Returns:
  *   OK
  *   MISUSE     called in a step of a crew's task
  *   NO_MEMORY
- *   SYSTEM     the system has no thread-specific key left, by which the end of the thread is noticed
+ *   SYSTEM     no thread-specific key is left; one is needed to notice the end of the thread
  *   INVALID    out is NULL
  */
 CEN_API cen_status cen_owner_thread(cen_owner **out, cen_error *error);
 
-/* Hold the handle, and drop it again: while it is held, its memory stays. The owner may end meanwhile. For a thread
- * that uses an owner while another thread may end it. */
+/* Hold the handle, and drop it again. While it is held, its memory stays valid, although the owner may end. These are
+ * for a thread that uses an owner while another thread may end it. */
 CEN_API void cen_owner_hold(cen_owner *owner);
 CEN_API void cen_owner_drop(cen_owner *owner);
 
@@ -90,7 +90,7 @@ CEN_API void cen_owner_drop(cen_owner *owner);
  * thread. It is valid while the owner is held, and in a read section in which one of its entries was found. */
 CEN_API const char *cen_owner_name(const cen_owner *owner);
 
-/* Return a number that no other owner of the process has or had. */
+/* Return a number that no other owner of the process has ever had. */
 CEN_API uint64_t cen_owner_id(const cen_owner *owner);
 
 /* Get the number of the owner's entries, in all registries.
@@ -102,7 +102,7 @@ CEN_API uint64_t cen_owner_id(const cen_owner *owner);
 CEN_API cen_status cen_owner_count(const cen_owner *owner, size_t *out);
 
 /* Call `visit` for each entry of the owner, in all registries, in the order of registration, until it returns false. An
- * entry that is there during the whole call is visited once. An entry that is registered or removed meanwhile is
+ * entry that exists during the whole call is visited once. An entry that is registered or removed during the call is
  * visited once or not at all.
  *
  * Callbacks: visit is called in a read section.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pollable: all that an event loop needs of cenote, behind one file descriptor.
+ * A pollable: everything that an event loop needs from cenote, behind one file descriptor.
  *
  *     cen_pollable *pollable;
  *     cen_pollable_new(NULL, &pollable, &error);
@@ -15,27 +15,30 @@
  *     // ... close and free the pool
  *     cen_pollable_free(pollable, &error);
  *
- * It is a manual poller, a manual runtime and an inbox, with one descriptor, one call and one free:
+ * It combines a manual poller, a manual runtime and an inbox, with one descriptor, one function that runs them and one
+ * that frees them:
  *     cen_pollable_executor   where completion callbacks go: they run in run_ready
  *     cen_pollable_runtime    for pools: deadlines, idle timeouts and health checks, without a thread
  *     cen_pollable_poller     for drivers that connect without threads: cen_pq_options.poller and so on
- * A program that uses only some of them leaves the others alone.
+ * A program may use only some of them.
  *
  * The descriptor is readable whenever there is something to run: a job was posted, a watched descriptor is ready, or a
- * deadline has passed. The program arms nothing, keeps no timer and never reads the descriptor. It may be watched
- * level-triggered or edge-triggered (EPOLLET), by poll, epoll, libuv, libevent, GLib or io_uring.
+ * deadline has passed. The program need not arm anything or keep a timer, and must never read the descriptor. The
+ * descriptor may be watched level-triggered or edge-triggered (EPOLLET), by poll, epoll, libuv, libevent, GLib or
+ * io_uring.
  *
  * Threads: every function may be called from any thread. One thread at a time runs what is ready; it need not always be
- * the same. Other threads may post to the executor and use the pools.
- * Fork: a child of the process runs nothing of it: calls return FORKED, and the descriptor is -1. cen_pollable_free
+ * the same thread. Other threads may post to the executor and use the pools.
+ * Fork: in a forked child, the pollable runs nothing: calls return FORKED, and the descriptor is -1. cen_pollable_free
  * frees the memory there.
  * Systems: Linux. Elsewhere cen_pollable_new fails with SYSTEM.
  *
  * Caveats
- *  - Do not poll, run or free the three parts by their own functions: the pollable does not see what those have done.
- *  - A pool whose driver blocks needs a runtime with threads. Leave .runtime out for it. Its completion callbacks go to
- *    the pollable's executor all the same.
- *  - A callback that run_ready runs holds up the loop. It must not block.
+ *  - Do not poll, run or free the three parts with their own functions, because the pollable does not notice what those
+ *    do.
+ *  - A pool whose driver blocks needs a runtime with threads. Leave out .runtime for such a pool. Its completion
+ *    callbacks can still go to the pollable's executor.
+ *  - A callback that run_ready runs delays the loop, so it must not block.
  */
 #ifndef CENOTE_POLLABLE_H
 #define CENOTE_POLLABLE_H
@@ -57,7 +60,7 @@ extern "C" {
 
 typedef struct cen_pollable cen_pollable;
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_pollable_options {
     size_t size;                    /* sizeof(cen_pollable_options), set by the macro */
     const char *name;               /* for error texts and as the name of the poller; copied; default "pollable" */
@@ -72,51 +75,52 @@ typedef struct cen_pollable_options {
  *   OK
  *   INVALID    out is NULL, or an option is invalid; the text names it
  *   NO_MEMORY
- *   SYSTEM     the system has no descriptor for it, or is not Linux
+ *   SYSTEM     no descriptor could be created for it, or the system is not Linux
  */
 CEN_API cen_status cen_pollable_new(const cen_pollable_options *options, cen_pollable **out, cen_error *error);
 
 /* Free the pollable, its parts and its descriptor. NULL is allowed. Remove the descriptor from the loop first.
  *
- * Free pools, timers and actors that use its runtime first. A pool that was closed need not be freed first: its objects
- * must be back, and the memory of the pollable stays until the last such pool is freed. Nothing may be posted to the
- * executor from then on. With any status but OK nothing changes, and the call may be repeated.
+ * Free the pools, timers and actors that use its runtime first. A closed pool need not be freed first if all its
+ * objects have been given back; the memory of the pollable then stays until the last such pool is freed. After this
+ * call, nothing may be posted to the executor. With any status other than OK, nothing changes, and the call may be
+ * repeated.
  * Returns:
  *   OK
- *   BUSY    something still uses it, and the text says what, and how many; or another thread is in run_ready
- *   MISUSE  called from something that run_ready runs
+ *   BUSY    something still uses it, and the text says what and how many; or another thread is in run_ready
+ *   MISUSE  called from a callback that run_ready runs
  */
 CEN_API cen_status cen_pollable_free(cen_pollable *pollable, cen_error *error);
 
-/* Return the descriptor to watch for reading, from cen_pollable_new until cen_pollable_free. Never read, write or close
- * it. -1 for NULL, and in a forked child. */
+/* Return the descriptor to watch for reading. It is valid until cen_pollable_free. Never read, write or close it.
+ * Return -1 for NULL and in a forked child. */
 CEN_API int cen_pollable_fd(const cen_pollable *pollable);
 
-/* Run what is due: completion callbacks and other jobs, timers, and calls of drivers for descriptors that are ready.
- * Call it when the descriptor is readable, or at any other time.
+/* Run what is due: completion callbacks and other jobs, timers, and driver calls for descriptors that are ready. Call
+ * it when the descriptor is readable, or at any other time.
  *
- * It returns after some thousand calls even if these create more work. Then the descriptor is readable again, with a
- * new edge, so the loop comes back by itself. *ran, if not NULL: how many calls were made. *more, if not NULL: whether
- * something is left. Both are written only with OK.
+ * It returns after a few thousand calls even if these create more work. The descriptor then becomes readable again,
+ * with a new edge, so the loop will call this again. *ran, if not NULL, is the number of calls made. *more, if not
+ * NULL, says whether anything is left to run. Both are written only with OK.
  *
  * Blocking: never waits.
  * Callbacks: they run on this thread, with no lock held. They may call every function except cen_pollable_free.
  * Returns:
  *   OK
  *   BUSY     another thread is in run_ready; when that call ends, the descriptor becomes readable once more, so that
- *            nothing is missed that the caller was woken for
- *   MISUSE   called from something that it runs itself; the descriptor becomes readable likewise
+ *            nothing that woke the caller is missed
+ *   MISUSE   called from a callback that it runs itself; in this case, too, the descriptor becomes readable once more
  *   FORKED   the pollable belongs to the parent process
  *   INVALID  pollable is NULL
  */
 CEN_API cen_status cen_pollable_run_ready(cen_pollable *pollable, size_t *ran, bool *more);
 
-/* Return in how many nanoseconds run_ready will have something to do because of a deadline: 0 if something is due now,
- * -1 if no deadline is pending. The descriptor becomes readable by itself then, so a loop that watches it needs no
- * timeout. Round up for poll and epoll_wait: (ns + 999999) / 1000000. -1 for NULL, and in a forked child. */
+/* Return the number of nanoseconds until a deadline gives run_ready something to do: 0 if something is due now, -1 if
+ * no deadline is pending. The descriptor becomes readable by itself at that moment, so a loop that watches it needs no
+ * timeout. Round up for poll and epoll_wait: (ns + 999999) / 1000000. Return -1 for NULL and in a forked child. */
 CEN_API int64_t cen_pollable_next_deadline(cen_pollable *pollable);
 
-/* Return the parts, for options and calls. They belong to the pollable. NULL for NULL. */
+/* Return the parts, for use in options and calls. They belong to the pollable. Return NULL for NULL. */
 CEN_API cen_executor *cen_pollable_executor(cen_pollable *pollable);
 CEN_API cen_runtime *cen_pollable_runtime(cen_pollable *pollable);
 CEN_API cen_poller *cen_pollable_poller(cen_pollable *pollable);

@@ -10,12 +10,12 @@
  *     if (cen_pool_new(&options, &pool, &error) != CEN_OK) die(error.text);
  *
  *     CEN_WITH (pool, cen_in_ms(500), struct buffer *, buffer, &error) {
- *         use(buffer);                   // given back on every way out of the block
+ *         use(buffer);                   // given back however the block is left
  *     } else {
  *         puts(error.text);
  *     }
  *
- *     cen_lease lease;                   // or by hand
+ *     cen_lease lease;                   // or explicitly
  *     if (cen_pool_take(pool, cen_in_ms(500), &lease, &error) == CEN_OK) {
  *         use(lease.object);
  *         cen_pool_give(&lease);
@@ -27,20 +27,20 @@
  * Threads: every function may be called from any thread at any time, except cen_pool_free, whose comment states its
  * conditions. Writes that a holder makes before it gives an object back are visible to the next holder.
  *
- * Callbacks: the pool calls its driver, visitors and listeners with no lock held. "Inside a callback of the pool" means
- * during such a call. "Caveats" at the end of this header lists what a callback may do.
+ * Callbacks: the pool holds no lock while it calls its driver, visitors and listeners. "Inside a callback of the pool"
+ * means during such a call. "Caveats" at the end of this header lists what a callback may do.
  *
- * Cancellation: a take is a cancellation point while it waits for an object or for the health check of one. A thread
- * that is cancelled there leaves the wait queue, gives back an object that it was granted before, and ends. No other
- * function of cenote is a cancellation point: neither a take that does not wait, nor a wait for a future, a queue or a
- * close. A take keeps waiting if cancellation is disabled, or if it is made inside a callback of a pool.
+ * Cancellation: a take is a cancellation point while it waits for an object or for an object's health check. A thread
+ * that is cancelled there leaves the wait queue, gives back any object already granted to it, and ends. Nothing else in
+ * cenote is a cancellation point: neither a take that does not wait, nor a wait for a future, a queue or a close. A
+ * take is not ended by cancellation if cancellation is disabled, or if the take is made inside a callback of a pool.
  *
  * Progress: "never waits" means that a function does not sleep until an object is given back. It may still take the
- * pool's one lock. This lock is held for a few steps at a time, and never during a call of the program's code, its
- * allocator included.
+ * pool's single lock. This lock is held for a few steps at a time, and never while the program's code, including its
+ * allocator, is running.
  *
- * Fork: in the child every function fails with FORKED, unless options.on_fork is CEN_FORK_RENEW. With CEN_FORK_RENEW
- * the first call in the child recreates the pool, and may also fail with NO_MEMORY.
+ * Fork: in the child, every function fails with FORKED unless options.on_fork is CEN_FORK_RENEW. In that case, the
+ * first call in the child recreates the pool and may also fail with NO_MEMORY.
  */
 #ifndef CENOTE_POOL_H
 #define CENOTE_POOL_H
@@ -65,12 +65,12 @@ extern "C" {
 
 typedef struct cen_pool cen_pool;
 
-/* A lease: proof of exclusive use of one object. It is a plain value and may be copied. A lease ends once, however many
- * copies there are. Read `object`; the other fields belong to cenote. */
+/* A lease: the right to use one object exclusively. It is a plain value and may be copied. It ends only once, however
+ * many copies exist. Programs may read `object`; the other fields are private. */
 typedef struct cen_lease {
     void *object;
-    cen_pool *pool;      /* NULL in a lease that was given back or never taken */
-    uint64_t generation; /* number of the lease in its slot; the lower 56 bits count */
+    cen_pool *pool;      /* NULL if the lease was given back or never taken */
+    uint64_t generation; /* number of the lease in its slot; only the lower 56 bits are significant */
     void *slot;
 } cen_lease;
 
@@ -79,189 +79,194 @@ typedef struct cen_lease {
 /* Which idle object is lent next. */
 typedef enum cen_order {
     /* The object that this thread held last, if it is idle; otherwise the idle object with the lowest index. This is
-     * the fastest order. Load stays on the low indexes, so that surplus objects with high indexes reach their idle
+     * the fastest order. Load stays on the low indexes, so surplus objects with high indexes reach their idle
      * timeout. */
     CEN_ORDER_WARM = 0,
-    /* LIFO: exactly the object that was given back last. FIFO: exactly the object that has been idle longest. Every
-     * take and every give then takes the pool's lock. A health check does not count as use: takes pass over an object
-     * that is being tested, and the object keeps its place. A take that cannot test an object itself also passes over
-     * one that must be tested first (test_after_idle_ns). That is an asynchronous take, or any take if the driver has
-     * test_async. An object that passes its test after its take has timed out counts as lent and given back at that
-     * moment. */
+    /* LIFO: always the object that was given back last. FIFO: always the object that has been idle longest. With these
+     * orders, every take and every give acquires the pool's lock. A health check does not count as use: takes skip an
+     * object that is being tested, and the object keeps its place in the order. An object that must be tested first
+     * (test_after_idle_ns) is also skipped by takes that cannot test it themselves: by asynchronous takes, and by all
+     * takes if the driver has test_async. If an object passes its test after its take has timed out, it counts as lent
+     * and given back at that moment. */
     CEN_ORDER_LIFO,
     CEN_ORDER_FIFO,
 } cen_order;
 
-/* Policy for a lease whose holder ends without giving it back. The holder is the thread or the task that took it. */
+/* Policy for a lease whose holder ends without giving it back. The holder is the thread or task that took it. */
 typedef enum cen_holder_end_policy {
     /* The lease becomes an orphan, because another thread may still be using the object. The driver's interrupt and
-     * abandon are called. They cut the object off and leave its memory alone. Its place in the pool is free for another
-     * object at once. A late give closes the object and returns REVOKED. cen_pool_free closes objects that were never
-     * given back. If the driver has no abandon, or if memory is lacking, the place stays taken until the give. The
-     * lease of a scope (CEN_WITH, cen_pool_enter) cannot belong to another thread: its object is closed at once. */
+     * abandon are called. They cut the object off but leave its memory alone. Its place in the pool is immediately free
+     * for another object. A late give closes the object and returns REVOKED. cen_pool_free closes objects that were
+     * never given back. If the driver has no abandon, or if memory runs out, the place stays occupied until the object
+     * is given back. The lease of a scope (CEN_WITH, cen_pool_enter) cannot belong to another thread, so its object is
+     * closed immediately. */
     CEN_HOLDER_END_ORPHAN = 0,
-    /* The other policies are for programs that never hand a lease to another thread. Otherwise that thread would use a
-     * closed or shared object. */
-    CEN_HOLDER_END_CLOSE, /* The object is closed at once. */
-    /* The object is checked, reset and tested, as far as the driver can, and lent again if it passes. */
+    /* The other policies are for programs that never hand a lease to another thread. In other programs, another thread
+     * could end up using a closed or shared object. */
+    CEN_HOLDER_END_CLOSE, /* The object is closed immediately. */
+    /* The object is checked, reset and tested, as far as the driver supports this. It is lent again if it passes. */
     CEN_HOLDER_END_TEST,
     CEN_HOLDER_END_REUSE, /* The object is given back as it is. */
 } cen_holder_end_policy;
 
-/* Leak detection: policy for a lease that is held for longer than leak_after_ns. */
+/* Leak detection: policy for a lease held for longer than leak_after_ns. */
 typedef enum cen_leak_policy {
-    CEN_LEAK_REPORT = 0, /* it is reported, once for each lease */
-    /* It is reported, and the lease ends: attached, detached or taken asynchronously. The driver's interrupt and
-     * abandon are called, and the place is free for another object, whether the driver has an abandon or not. The
-     * holder must not use the object any further. A late give closes the object and returns REVOKED. cen_pool_free
-     * closes objects that were never given back. If memory is lacking, the place stays taken, and the housekeeper tries
+    CEN_LEAK_REPORT = 0, /* the lease is reported, once only */
+    /* The lease is reported and ends, whether it is attached, detached or was taken asynchronously. The driver's
+     * interrupt and abandon are called, and the place becomes free for another object, whether or not the driver has an
+     * abandon. The holder must stop using the object. A late give closes the object and returns REVOKED. cen_pool_free
+     * closes objects that were never given back. If memory runs out, the place stays occupied and the housekeeper tries
      * again. */
     CEN_LEAK_RECLAIM,
 } cen_leak_policy;
 
-/* Policy for a lease that is held for longer than max_hold_ns. */
+/* Policy for a lease held for longer than max_hold_ns. */
 typedef enum cen_hold_policy {
-    /* It is revoked: the driver's interrupt is called, and the place stays taken until the give. */
+    /* It is revoked: the driver's interrupt is called, and the place stays occupied until the object is given back. */
     CEN_HOLD_REVOKE = 0,
-    CEN_HOLD_RECLAIM, /* It is reclaimed like a leak (CEN_LEAK_RECLAIM): the place is free at once. */
+    CEN_HOLD_RECLAIM, /* It is reclaimed like a leak (CEN_LEAK_RECLAIM): the place becomes free immediately. */
 } cen_hold_policy;
 
-/* Policy for a take that would wait although its holder holds all objects of the pool itself. */
+/* Policy for a take that would wait even though its own holder holds all objects of the pool. */
 typedef enum cen_self_wait {
-    /* The take waits. A SELF_WAIT event reports it if max is at most 64. The text of the timeout says it as well, in a
-     * pool of at most 1024 places. */
+    /* The take waits. A SELF_WAIT event reports this if max is at most 64. In a pool of at most 1024 places, the error
+     * text of the timeout reports it as well. */
     CEN_SELF_WAIT_REPORT = 0,
-    CEN_SELF_WAIT_FAIL, /* The take fails with MISUSE at once. It may read all slots before a wait. */
+    CEN_SELF_WAIT_FAIL, /* The take fails with MISUSE immediately. Before a take waits, it may read all slots. */
 } cen_self_wait;
 
-/* Options of a pool. Zero means default in every field. CEN_OFF means no limit, and CEN_NONE none at all: see
+/* Options of a pool. Zero means default in every field. CEN_OFF means no limit, and CEN_NONE means none at all: see
  * docs/limits.md. Times are in nanoseconds; write them as CEN_MS(50) or CEN_SECONDS(30).
  *
- * A driver is "blocking" if its calls->blocks is set, or if it has one of the asynchronous calls (open_async and so
+ * A driver is "blocking" if its calls->blocks is set, or if it has any of the asynchronous calls (open_async and so
  * on). A field marked "fixed" cannot be changed by cen_pool_options_set. Fields are only ever appended. Fields beyond
  * the caller's `size` have their defaults: see cenote/sized.h. */
 typedef struct cen_pool_options {
     size_t size;       /* sizeof(cen_pool_options), set by the macro */
-    const char *name;  /* in texts, events and metrics; copied, at most 31 bytes kept; default "pool"; fixed */
-    cen_driver driver; /* opens and closes objects; default none: the pool has only adopted objects; fixed */
+    const char *name;  /* shown in texts, events and metrics; copied and cut to 31 bytes; default "pool"; fixed */
+    cen_driver driver; /* opens and closes objects; default none: the pool contains only adopted objects; fixed */
     uint32_t max;      /* maximum number of objects, 1 to CEN_POOL_MAX; default 10 */
-    /* cen_pool_new opens all objects, in order, on the calling thread. A driver with open_async is refused. Default
-     * false: an object is opened when one is wanted and none is idle. */
+    /* If true, cen_pool_new opens all objects, in order, on the calling thread. A driver with open_async is refused.
+     * Default false: an object is opened when one is needed and none is idle. */
     bool eager;
     cen_order order;               /* which idle object is lent next; default CEN_ORDER_WARM */
-    cen_deadline default_deadline; /* what CEN_DEFAULT means as a deadline of this pool; default 30 seconds */
+    cen_deadline default_deadline; /* the deadline that CEN_DEFAULT stands for in this pool; default 30 seconds */
     /* Barging: how long running threads may overtake a waiter, in nanoseconds; default 1 ms. CEN_NONE: no waiter is
-     * ever overtaken, which costs a context switch at every give to a waiter. CEN_OFF is refused: without a limit a
-     * waiter could starve. */
+     * ever overtaken, which costs a context switch for every give to a waiter. CEN_OFF is refused, because a waiter
+     * could starve. */
     int64_t max_barging_ns;
-    /* Read the clock at every take and every give, about 50 ns a pair. Holders are then listed with the exact time, and
-     * the histogram "use" has every lease. Default false: one lease in 64 is timed, at 1 to 2 ns a pair on average. For
-     * the other leases a lower bound is known: their time counts from when holders were first listed, by
-     * cen_pool_holders, cen_pool_explain, the text of a take that failed, or a round of the housekeeper. A change of
-     * this option resets the histogram "use". */
+    /* Read the clock at every take and every give, which costs about 50 ns per pair. Lists of holders then show exact
+     * times, and the histogram "use" records every lease. Default false: one lease in 64 is timed, which costs 1 to 2
+     * ns per pair on average. For the other leases, only a lower bound is known: their time counts from when they were
+     * first listed by cen_pool_holders, cen_pool_explain, the error text of a failed take, or a round of the
+     * housekeeper. Changing this option resets the histogram "use". */
     bool exact_times;
     const cen_allocator *allocator; /* default malloc; fixed */
-    cen_runtime *runtime;           /* keeps time and runs blocking driver calls; default the process' own; fixed */
-    /* The pool in the child of a fork; default CEN_FORK_REFUSE; fixed. CEN_FORK_RENEW: the child's pool is empty, in
-     * fresh memory, with the same options and without a listener. It runs on the process' own runtime, whatever runtime
-     * the parent's pool has. The driver's abandon is called for the parent's objects, idle or held, except for those
-     * that the parent was opening or closing at the fork. init and prepare are not called again. Old leases are FORKED.
-     * A call that lacks memory for the new pool fails with NO_MEMORY, and the next call tries again. A pool that was
-     * closed stays FORKED. */
+    cen_runtime *runtime;           /* keeps time and runs blocking driver calls; default the process's own; fixed */
+    /* What happens to the pool in the child of a fork; default CEN_FORK_REFUSE; fixed. With CEN_FORK_RENEW, the child's
+     * pool is empty, in fresh memory, with the same options but no listener. It runs on the process's own runtime,
+     * whatever runtime the parent's pool uses. The driver's abandon is called for the parent's objects, idle or held,
+     * except for those that the parent was opening or closing when it forked. init and prepare are not called again.
+     * Calls with leases from before the fork return FORKED. If there is no memory for the new pool, the call fails with
+     * NO_MEMORY, and the next call tries again. If the pool was closed, its functions keep returning FORKED. */
     cen_fork_policy on_fork;
 
     /* Opening: concurrency, timeout, back-off and circuit breaker */
     uint32_t max_concurrent_opens; /* maximum concurrent opens of a blocking driver, 1 to 64; default 2 */
     int64_t open_timeout_ns; /* a blocking open that takes longer counts as failed; default 10 s; CEN_OFF: no limit */
-    /* Back-off with jitter: after a failed open the next one waits for a random time. The upper bound of this time is
-     * backoff_initial_ns, or a sixty-fourth of the time for which nothing could be opened, if that is more. While other
-     * objects serve, the bound doubles with each failure instead. Default 50 ms, or backoff_max_ns if that is less; off
-     * for a driver that does not block, unless backoff_max_ns is set. CEN_OFF: no back-off and no circuit breaker; a
-     * waiting take fails with the first open that fails. After a failure the next open of a blocking driver begins 1 ms
-     * later at the earliest, unless the bound is less. */
+    /* Back-off with jitter: after a failed open, the next one waits for a random time. The upper bound of this time is
+     * backoff_initial_ns or 1/64 of the time since opens began to fail, whichever is longer. While other objects can be
+     * lent, the bound doubles with each failure instead. Default 50 ms, or backoff_max_ns if that is less; off by
+     * default if the driver does not block, unless backoff_max_ns is set. CEN_OFF: no back-off and no circuit breaker;
+     * a waiting take fails as soon as an open fails. After a failure, a blocking driver's next open starts at least 1
+     * ms later, unless the bound is less than that. */
     int64_t backoff_initial_ns;
     int64_t backoff_max_ns; /* the largest upper bound of the back-off; default 2 s; CEN_OFF is refused */
-    /* failed opens in a row that open the circuit breaker; default 5; CEN_OFF: it never opens; see breaker_wait_ns */
+    /* number of failed opens in a row that opens the circuit breaker; default 5; CEN_OFF: it never opens; see
+     * breaker_wait_ns */
     int32_t breaker_failures;
 
     /* Idle objects, idle timeout and max lifetime */
-    /* Minimum number of idle objects, if max allows; default 0. A missing object is opened within 1 s. After a failed
-     * open it is opened when the back-off admits the next open, or without back-off after 1 s. */
+    /* Minimum number of idle objects, as far as max allows; default 0. A missing object is opened within 1 s. After a
+     * failed open, it is opened when the back-off allows the next open, or after 1 s if there is no back-off. */
     uint32_t min_idle;
-    /* maximum number of idle objects, checked at least every second; default CEN_OFF; CEN_NONE: none is kept idle */
+    /* maximum number of idle objects, checked at least every second; default CEN_OFF; CEN_NONE: no object stays idle */
     int32_t max_idle;
-    /* an object that is idle for longer is closed, down to min_idle; default 10 min; CEN_OFF unless blocking */
+    /* an object idle for longer is closed, down to min_idle objects; default 10 min, or CEN_OFF if the driver does not
+     * block */
     int64_t idle_timeout_ns;
-    /* an older object is closed; a held one when it is given back; default 30 min; CEN_OFF unless blocking */
+    /* an object older than this is closed, or, if it is held, closed when it is given back; default 30 min, or CEN_OFF
+     * if the driver does not block */
     int64_t max_lifetime_ns;
-    /* Each object lives up to this many percent shorter, 1 to 100; default 10; CEN_NO_JITTER: none. Objects that were
-     * opened together are closed in up to 32 steps, at least 1 ms apart. */
+    /* Each object's lifetime is shortened by a random part of this percentage, 1 to 100; default 10; CEN_NO_JITTER:
+     * none. Objects that were opened together are closed in up to 32 steps, at least 1 ms apart. */
     uint32_t lifetime_jitter;
-    int64_t max_uses; /* an object that was lent this often is closed when it is given back; default CEN_OFF */
+    int64_t max_uses; /* an object lent this many times is closed when it is given back; default CEN_OFF */
 
     /* Health checks, for drivers with a test */
-    /* An object that was idle for longer is tested before it is lent, in part of the cases after half this time;
-     * default 1 s; CEN_OFF: it is not tested. When an object is found broken, all objects that are idle then are tested
-     * before they are lent. If the driver blocks and the take has a deadline or a stop token, a helper makes the test:
-     * the take returns by its deadline or when it is stopped, and the object is lent to others once it passes. In all
-     * other cases the test runs on the take's thread, and the take returns after the test: a take with CEN_NEVER and no
-     * token, or with CEN_NOW, a driver that does not block, and a manual runtime. With a driver that has test_async,
-     * the take waits in the wait queue while the object is tested. */
+    /* An object that has been idle for longer is tested before it is lent, in some cases after only half this time;
+     * default 1 s; CEN_OFF: it is not tested. When an object is found broken, all objects idle at that moment are
+     * tested before they are lent. If the driver blocks and the take has a deadline or a stop token, a helper runs the
+     * test: the take still returns by its deadline or when it is stopped, and the object can be lent to others once it
+     * passes. In all other cases, the test runs on the take's thread, and the take returns only after the test. These
+     * cases are a take with CEN_NEVER and no token, a take with CEN_NOW, a driver that does not block, and a manual
+     * runtime. If the driver has test_async, the take waits in the wait queue while the object is tested. */
     int64_t test_after_idle_ns;
     int64_t test_interval_ns; /* idle objects are tested this often; default 30 s; CEN_OFF: never */
-    /* a test on a helper that takes longer has failed, and the object is closed when it returns; default 5 s; CEN_OFF:
-     * no limit */
+    /* a test on a helper that takes longer counts as failed, and the object is closed when the test returns; default 5
+     * s; CEN_OFF: no limit */
     int64_t test_timeout_ns;
-    /* maximum concurrent tests of idle objects, 1 to 64; default 2; tests that a take has begun come on top */
+    /* maximum concurrent tests of idle objects, 1 to 64; default 2; tests started by takes are not counted */
     uint32_t max_concurrent_tests;
 
     /* Holders and waiters */
-    int64_t leak_after_ns;   /* leak detection: a lease that is held for longer is reported; default CEN_OFF */
-    cen_leak_policy on_leak; /* what else happens to such a lease; default CEN_LEAK_REPORT */
-    int64_t max_hold_ns;     /* a lease that is held for longer is revoked; default CEN_OFF */
-    cen_holder_end_policy on_holder_end; /* a lease whose holder ends; default CEN_HOLDER_END_ORPHAN */
-    /* queue limit: with this many waiters, a take that would wait fails with FULL at once; default CEN_OFF; CEN_NONE:
-     * no take waits */
+    int64_t leak_after_ns;               /* leak detection: a lease held for longer is reported; default CEN_OFF */
+    cen_leak_policy on_leak;             /* what else happens to such a lease; default CEN_LEAK_REPORT */
+    int64_t max_hold_ns;                 /* a lease held for longer is revoked; default CEN_OFF */
+    cen_holder_end_policy on_holder_end; /* what happens to a lease whose holder ends; default CEN_HOLDER_END_ORPHAN */
+    /* queue limit: if there are this many waiters, a take that would wait fails with FULL immediately; default CEN_OFF;
+     * CEN_NONE: takes never wait */
     int32_t max_waiters;
     cen_self_wait on_self_wait; /* default CEN_SELF_WAIT_REPORT */
-    bool backtraces;            /* every take records its call stack; about 1 us a take, 136 bytes a slot; fixed */
+    /* every take records its call stack; costs about 1 us per take and 136 bytes per slot; fixed */
+    bool backtraces;
 
     /* Overload: see docs/overload.md */
-    /* a waiter comes before takes of the next higher priority that came this much later; default 100 ms; CEN_OFF is
-     * refused */
+    /* a waiter is served before takes of the next higher priority that arrive this much later; default 100 ms; CEN_OFF
+     * is refused */
     int64_t aging_ns;
-    /* Load shedding (CoDel): if each waiter whose turn came during all of shed_interval_ns had waited for
+    /* Load shedding (CoDel): if, during the whole of shed_interval_ns, every waiter whose turn came had waited for
      * shed_target_ns or longer, some waiters fail with OVERLOAD. Default CEN_OFF. */
     int64_t shed_target_ns;
     int64_t shed_interval_ns; /* default 100 ms; CEN_OFF is refused */
-    bool refuse_late; /* a take that would most likely be served after its deadline fails with OVERLOAD at once */
+    bool refuse_late; /* a take that would most likely be served after its deadline fails with OVERLOAD immediately */
 
-    /* Every take and every give is an event of the process as well (cenote/events.h, level TRACE), about 90 ns each.
+    /* Every take and every give also emits an event (cenote/events.h, level TRACE), which costs about 90 ns each time.
      * Implies exact_times. */
     bool trace_takes;
 
-    /* How long the circuit breaker is open before takes fail fast; default 5 s. This is about takes that only an open
-     * can serve. Until then such a take waits within its deadline. It fails at once, with the error of the last open,
-     * if its deadline comes before the next attempt. After breaker_wait_ns it fails at once, with two exceptions: its
-     * own attempt may begin, or an attempt is under way and the attempt before failed in less than breaker_wait_ns.
-     * Such an attempt is awaited for up to breaker_wait_ns. CEN_OFF: takes fail fast from the first moment.
-     * CEN_WHOLE_DEADLINE: takes never fail fast. */
+    /* How long the circuit breaker is open before takes fail fast; default 5 s. This applies to takes that can be
+     * served only by opening an object. Until then, such a take waits up to its deadline, but fails immediately, with
+     * the error of the last open, if its deadline is before the next attempt. After breaker_wait_ns, it fails
+     * immediately, with two exceptions: it may start an attempt itself, or an attempt is in progress and the previous
+     * one failed in less than breaker_wait_ns. The take waits for such an attempt for up to breaker_wait_ns. CEN_OFF:
+     * takes fail fast as soon as the circuit breaker opens. CEN_WHOLE_DEADLINE: takes never fail fast. */
     int64_t breaker_wait_ns;
 
-    cen_hold_policy on_max_hold; /* what happens at max_hold_ns; default CEN_HOLD_REVOKE */
+    cen_hold_policy on_max_hold; /* what happens after max_hold_ns; default CEN_HOLD_REVOKE */
 } cen_pool_options;
 
 /* Priority (cen_priority in cenote/choice.h) orders waiters. Waiters of equal priority are served FIFO; aging prevents
- * starvation. A waiter is passed only by takes of higher priority that come less than aging_ns after it, or less than
- * twice aging_ns if the waiter is LOW and they are HIGH. */
+ * starvation. A waiter can be overtaken only by takes of higher priority that arrive less than aging_ns after it, or
+ * less than twice aging_ns after it if the waiter is LOW and the takes are HIGH. */
 
-/* lifetime_jitter: objects live exactly max_lifetime_ns. */
+/* Value of lifetime_jitter: objects live for exactly max_lifetime_ns. */
 #define CEN_NO_JITTER 101
 
-/* breaker_wait_ns: a take waits for its whole deadline, however long the circuit breaker has been open. */
+/* Value of breaker_wait_ns: a take waits until its deadline, however long the circuit breaker has been open. */
 #define CEN_WHOLE_DEADLINE INT64_MAX
 
-/* The largest `max`. */
+/* The largest value of `max`. */
 #define CEN_POOL_MAX 1000000
 
 /* Options with `size` set. In C++ without designated initialisers, begin with
@@ -276,12 +281,13 @@ typedef struct cen_pool_options {
  *   INVALID    out or options is NULL, or an option is invalid; the text names the field
  *   NO_MEMORY  out of memory
  *   FORKED     options.runtime belongs to the parent process
- *   others     the driver's init or prepare failed, or, if eager, its open: the status is the driver's, and objects
- *              that are open already are closed, last one first
+ *   others     the driver's init or prepare failed, or its open (eager): the status is the driver's, and objects that
+ *              are already open are closed in reverse order
  */
 CEN_API cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out, cen_error *error);
 
-/* Read the current options, with defaults filled in, to be changed and set. Set out->size before the call.
+/* Read the current options, with defaults filled in. They can be changed and passed to cen_pool_options_set. Set
+ * out->size before the call.
  * Returns:
  *   OK       *out is filled in
  *   INVALID  pool or out is NULL, or out->size is not valid
@@ -289,10 +295,10 @@ CEN_API cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out,
  */
 CEN_API cen_status cen_pool_options_get(cen_pool *pool, cen_pool_options *out);
 
-/* Set all options that are not fixed, in one step: no other thread sees half of the change. A smaller struct leaves the
- * options that it does not have as they are. `eager` has no effect here. A tighter limit takes effect with the next
+/* Set all options that are not fixed, in one step: no other thread sees a partial change. A smaller struct leaves the
+ * options that it does not contain unchanged. `eager` has no effect here. A tighter limit takes effect in the next
  * round of the housekeeper. A held object that exceeds max, max_lifetime_ns or max_uses is closed when it is given
- * back. leak_after_ns and max_hold_ns also apply to current leases. With any status but OK nothing changes.
+ * back. leak_after_ns and max_hold_ns also apply to current leases. With any status other than OK, nothing changes.
  * Returns:
  *   OK         the options are set
  *   INVALID    pool or options is NULL, an option is invalid, or a fixed option differs; the text names the field
@@ -305,25 +311,26 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
 
 /* ---- Take and give --------------------------------------------------------- */
 
-/* The caller's file and line, a string literal: the `where` of the functions below, shown in lists of holders. A
- * `where` that a program passes itself must live as long as the pool. */
+/* The caller's file and line, as a string literal: the `where` argument of the functions below, shown in lists of
+ * holders. If a program passes its own `where`, that string must live as long as the pool. */
 #define CEN_TEXT_(line) #line
 #define CEN_LINE_(line) CEN_TEXT_(line)
 #define CEN_HERE __FILE__ ":" CEN_LINE_(__LINE__)
 
-/* Take an object from the pool. It is an idle one, or a new one if the pool has fewer than max, or the next one that is
- * given back. It is never an object that the caller already holds. Waiters are served in the order in which they came,
- * within the bound of options.max_barging_ns.
+/* Take an object from the pool: an idle one, a new one if the pool has fewer than max, or the next one given back. A
+ * caller never receives an object that it already holds. Waiters are served in order of arrival, within the bound set
+ * by options.max_barging_ns.
  *
  * Ownership: the lease belongs to the current thread or task until it is given back: see cen_pool_detach.
- * Blocking: until the deadline (CEN_DEFAULT: options.default_deadline). An open that runs on this thread, because the
- * driver does not block, is awaited even past the deadline. An object that was granted before the deadline is returned
- * with OK, even if the deadline has passed since.
- * Cost: about ten steps with an idle object and no waiters (CEN_ORDER_WARM): no lock, and no clock except for the one
- * lease in 64 that is timed.
+ * Blocking: until the deadline (CEN_DEFAULT: options.default_deadline). If the driver does not block, it opens objects
+ * on this thread, and the take waits for the open even past the deadline. An object granted before the deadline is
+ * returned with OK, even if the deadline has passed in the meantime.
+ * Cost: about ten steps if an object is idle and there are no waiters (CEN_ORDER_WARM). No lock is taken, and the clock
+ * is read only for the one lease in 64 that is timed.
  *
- * error->cause says why the take failed, also for TIMEOUT, and error->text says it in full: see cen_pool_explain. A
- * refusal has error->retry_after_ns. A refusal because of max_waiters also has error->current and error->max.
+ * error->cause states why the take failed, including for TIMEOUT, and error->text explains it in full: see
+ * cen_pool_explain. A refusal also sets error->retry_after_ns. A refusal because of max_waiters sets error->current and
+ * error->max as well.
  * Returns:
  *   OK           the lease is filled in
  *   TIMEOUT      the deadline passed first
@@ -331,8 +338,8 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
  *   FULL         the wait queue is full (options.max_waiters)
  *   OVERLOAD     load shedding (options.shed_target_ns), or too late (options.refuse_late)
  *   INTERRUPTED  cen_pool_interrupt ended the wait
- *   MISUSE       the take would have to wait or to open an object, inside a callback of the pool; or the holder holds
- *                all objects itself (options.on_self_wait)
+ *   MISUSE       called inside a callback of the pool, and the take would have to wait or open an object; or the holder
+ *                holds all objects itself (options.on_self_wait)
  *   INVALID      pool or out is NULL
  *   FORKED       the pool belongs to the parent process
  *   DRIVER       no object can be opened: the last open failed with DRIVER or took too long
@@ -343,10 +350,10 @@ CEN_API cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_l
                                     const char *where);
 
 /* Take an object as cen_pool_take does, with a priority. The priority matters only if the take has to wait.
- * cen_pool_take has CEN_PRIORITY_NORMAL.
+ * cen_pool_take uses CEN_PRIORITY_NORMAL.
  * Blocking: as cen_pool_take (CEN_DEFAULT: options.default_deadline).
  * Returns:
- *   INVALID  also: no such priority
+ *   INVALID  also: the priority is not valid
  *   others   as cen_pool_take
  */
 #define cen_pool_take_priority(pool, priority, deadline, out, error) \
@@ -354,11 +361,11 @@ CEN_API cen_status cen_pool_take_at(cen_pool *pool, cen_deadline deadline, cen_l
 CEN_API cen_status cen_pool_take_priority_at(cen_pool *pool, cen_priority priority, cen_deadline deadline,
                                              cen_lease *out, cen_error *error, const char *where);
 
-/* Take an object as cen_pool_take does, until the token is set (cenote/stop.h). A stopped take leaves the wait queue.
- * An object that was granted before the take was stopped is returned with OK. `stop` NULL: no token.
+/* Take an object as cen_pool_take does, but stop when the token is set (cenote/stop.h). A stopped take leaves the wait
+ * queue. An object granted before the take was stopped is returned with OK. If `stop` is NULL, there is no token.
  * Blocking: until the deadline (CEN_DEFAULT: options.default_deadline), or until the token is set.
  * Returns:
- *   INTERRUPTED  also: the token is set, before the call or while it waits; no object was taken
+ *   INTERRUPTED  also: the token was set before the call or while it waited; no object was taken
  *   FORKED       also: the token belongs to the parent process
  *   others       as cen_pool_take
  */
@@ -381,22 +388,22 @@ typedef struct cen_take_options {
 
 /* Take an object as cen_pool_take_stoppable does, with options.
  * Returns:
- *   INVALID  also: options is NULL, its size is not valid, or there is no such priority
+ *   INVALID  also: options is NULL, or its size or priority is not valid
  *   others   as cen_pool_take_stoppable
  */
 CEN_API cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *options, cen_lease *out,
                                       cen_error *error);
 
-/* Take an object without waiting for one. With a driver that does not block, this may open an object. With a blocking
- * driver it lends only idle objects; if none is idle, a helper opens one for the next take.
+/* Take an object without waiting for one. If the driver does not block, this may open an object. If the driver blocks,
+ * only idle objects are lent; if none is idle, a helper opens one for the next take.
  * Blocking: never waits. A health check of the object runs on this thread (options.test_after_idle_ns), and so does the
  * open of a driver that does not block.
  * Returns:
  *   OK       the lease is filled in
- *   EMPTY    all objects are in use, or changed hands while this looked for one; or the pool is paused; or, with
- *            max_barging_ns = CEN_NONE, others wait
+ *   EMPTY    all objects are in use or were changing hands during the search; or the pool is paused; or max_barging_ns
+ *            is CEN_NONE and other takes are waiting
  *   CLOSED   the pool is closed
- *   MISUSE   the take would have to open an object, inside a callback of the pool
+ *   MISUSE   called inside a callback of the pool, and the take would have to open an object
  *   INVALID  pool or out is NULL
  *   FORKED   the pool belongs to the parent process
  *   others   the object could not be opened: the status of the driver's open
@@ -404,26 +411,25 @@ CEN_API cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *op
 #define cen_pool_try_take(pool, out, error) cen_pool_try_take_at((pool), (out), (error), CEN_HERE)
 CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_error *error, const char *where);
 
-/* Give an object back. It goes to the next waiter or becomes idle. Any thread may give any lease. If the pool is
- * closed, or has more objects than max, the object is closed instead: by this call, or by a helper if the driver
- * blocks. The status is still OK.
+/* Give an object back. It goes to the next waiter or becomes idle. Any thread may give any lease. If the pool is closed
+ * or has more objects than max, the object is closed instead, in this call or, if the driver blocks, on a helper. The
+ * status is still OK.
  *
- * Ownership: the lease ends, and lease->pool is NULL afterwards. To give the same variable again is STALE, as it is to
- * give a copy. If the thread or task that took the lease has ended before, the lease is an orphan
- * (options.on_holder_end): this call then closes the object and returns REVOKED. cen_pool_detach before the hand-over
- * prevents that.
+ * Ownership: the lease ends, and lease->pool is NULL afterwards. Giving the same variable or a copy of it again returns
+ * STALE. If the thread or task that took the lease has already ended, the lease is an orphan (options.on_holder_end):
+ * this call then closes the object and returns REVOKED. Calling cen_pool_detach before the hand-over prevents this.
  * Blocking: never waits.
  *
  * The macro passes the caller's file and line. A language binding calls the function, `(cen_pool_give)(lease)`, or
- * takes its address; a STALE_GIVE event then names no place. The same holds for cen_pool_discard, cen_pool_leave and
- * cen_pool_give_async.
+ * takes its address; a STALE_GIVE event then names no call site. The same applies to cen_pool_discard, cen_pool_leave
+ * and cen_pool_give_async.
  * Returns:
  *   OK       the lease has ended
- *   REVOKED  the lease had ended before: by close, by max_hold_ns, as a leak, or with its holder; the object is closed
- *            now, and a second give is STALE
- *   STALE    the lease has ended before, or is none, even if its slot was lent again; nothing changes, but the double
- *            give is counted (stale_gives) and reported by a STALE_GIVE event with both places
- *   FOREIGN  the fields are not those of a lease of that pool; nothing changes
+ *   REVOKED  the lease had already been ended by close, by max_hold_ns, as a leak, or with its holder; the object is
+ *            closed now, and a second give returns STALE
+ *   STALE    the lease has already ended, even if its slot was lent again, or it was never taken; nothing changes, but
+ *            a double give is counted (stale_gives) and reported by a STALE_GIVE event with both call sites
+ *   FOREIGN  the fields are not those of a lease from that pool; nothing changes
  *   FORKED   the lease was taken before a fork, in another process; nothing changes
  *   MISUSE   called inside a callback of the pool, and the driver has a check; nothing changes
  *   INVALID  lease is NULL
@@ -431,11 +437,11 @@ CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_erro
 CEN_API cen_status cen_pool_give(cen_lease *lease);
 #define cen_pool_give(lease) cen_pool_give_at((lease), CEN_HERE)
 
-/* Parts of cen_pool_give, not for programs. */
+/* Internal parts of cen_pool_give; programs must not call them. */
 CEN_API cen_status cen_pool_give_untold_(cen_lease *lease);
 CEN_API cen_status cen_pool_give_failed_(const cen_lease *lease, cen_status status, const char *where);
 
-/* Give an object back as cen_pool_give does. `where` is the place that a STALE_GIVE event names; NULL: none.
+/* Give an object back as cen_pool_give does. `where` is the call site that a STALE_GIVE event names, or NULL for none.
  * Returns:
  *   others  as cen_pool_give
  */
@@ -445,8 +451,8 @@ static inline cen_status cen_pool_give_at(cen_lease *lease, const char *where)
     return __builtin_expect(status == CEN_OK, 1) ? status : cen_pool_give_failed_(lease, status, where);
 }
 
-/* Give a lease back and close its object: by this call, or by a helper if the driver blocks. A new object may be opened
- * in its place. Without a driver, this takes the object out of the pool for good.
+/* Give a lease back and close its object, in this call or, if the driver blocks, on a helper. A new object may be
+ * opened in its place. If the pool has no driver, this removes the object from the pool for good.
  * Returns:
  *   MISUSE  called inside a callback of the pool
  *   others  as cen_pool_give
@@ -456,29 +462,30 @@ CEN_API cen_status cen_pool_discard_at(cen_lease *lease, const char *where);
 #define cen_pool_discard(lease) cen_pool_discard_at((lease), CEN_HERE)
 
 /* Detach a lease from its holder, so that it may outlive the holder. A lease belongs to its holder: the thread that
- * took it, or, if it was taken in a step of a task, the task, on whatever thread the task goes on. When a holder ends
- * without giving a lease back, options.on_holder_end decides what happens to it. A detached lease belongs to no holder.
- * Lists still show who took it. CEN_LEAK_RECLAIM and CEN_HOLD_RECLAIM reclaim it, too.
+ * took it or, if it was taken in a step of a task, that task, whatever thread it continues on. When a holder ends
+ * without giving a lease back, options.on_holder_end decides what happens to the lease. A detached lease belongs to no
+ * holder. Lists still show who took it. CEN_LEAK_RECLAIM and CEN_HOLD_RECLAIM also reclaim detached leases.
  * Returns:
  *   OK       the lease is detached
  *   STALE    the lease has ended or was revoked
- *   FOREIGN  the fields are not those of a lease of that pool
+ *   FOREIGN  the fields are not those of a lease from that pool
  *   FORKED   the lease was taken before a fork, in another process
  *   INVALID  lease is NULL
  */
 CEN_API cen_status cen_pool_detach(const cen_lease *lease);
 
-/* Interrupt the take in which a holder waits for an object of this pool, or for the health check of one: the take
- * returns INTERRUPTED. `holder` is the holder's cen_holder_number. Return true if there was such a take; false also if
- * pool is NULL or belongs to the parent process. Searches the whole wait queue. Asynchronous takes are not interrupted.
- * Only a take that is already waiting is interrupted. A take that starts to wait a moment later is not, and nothing
- * remembers the interrupt: to end a take reliably, use a stop token (cen_pool_take_stoppable). */
+/* Interrupt the take in which a holder is waiting for an object of this pool or for an object's health check. The take
+ * returns INTERRUPTED. `holder` is the holder's cen_holder_number. Return true if there was such a take. Return false
+ * if there was none, or if pool is NULL or belongs to the parent process. Searches the whole wait queue. Asynchronous
+ * takes are not interrupted. Only a take that is already waiting is interrupted. A take that starts to wait a moment
+ * later is not, because the interrupt is not remembered. To end a take reliably, use a stop token
+ * (cen_pool_take_stoppable). */
 CEN_API bool cen_pool_interrupt(cen_pool *pool, uint64_t holder);
 
-/* Add an object that the caller made. It counts towards max. It is lent, given back and, if the driver has a close,
+/* Add an object that the caller created. It counts towards max. It is lent, given back and, if the driver has a close,
  * closed like any other object.
  *
- * Ownership: with OK the object is the pool's. With any other status it stays the caller's.
+ * Ownership: with OK, the object belongs to the pool; with any other status, it still belongs to the caller.
  * Blocking: never waits.
  * Returns:
  *   OK       the object is in the pool
@@ -492,7 +499,7 @@ CEN_API cen_status cen_pool_adopt(cen_pool *pool, void *object, cen_error *error
 
 /* ---- Scopes ---------------------------------------------------------------- */
 
-/* One entry of a holder into a pool. The program owns it and must not copy it. */
+/* A scope: one entry of a holder into a pool. The program owns it and must not copy it. */
 typedef struct cen_scope {
     cen_lease lease; /* read its object */
     uint64_t holder;
@@ -500,9 +507,10 @@ typedef struct cen_scope {
     uint32_t reserved[5];
 } cen_scope;
 
-/* Enter a pool. The current holder is the calling thread or the task that it runs. If the holder has entered the pool
- * in no other scope, this takes an object as cen_pool_take does. Otherwise it borrows the object of that scope, always
- * and at once. A task that runs while another one awaits it is a different holder, and borrows nothing from it.
+/* Enter a pool. The current holder is the calling thread or the task that it is running. If the holder is not in
+ * another scope of this pool, this takes an object as cen_pool_take does. Otherwise it always borrows the object of
+ * that scope, without waiting. A task that runs while another task awaits it is a different holder and borrows nothing
+ * from that task.
  * Blocking: as cen_pool_take (CEN_DEFAULT: options.default_deadline). A scope that borrows does not wait.
  * Returns:
  *   OK       the scope has an object
@@ -514,7 +522,7 @@ typedef struct cen_scope {
 CEN_API cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_scope *scope, cen_error *error,
                                      const char *where);
 
-/* Enter a pool as cen_pool_enter does, with the options of a take. A scope that borrows ignores them.
+/* Enter a pool as cen_pool_enter does, with take options. A scope that borrows ignores them.
  * Returns:
  *   INVALID  also: options is NULL, or its size is not valid
  *   REVOKED  the object to be borrowed was revoked
@@ -523,11 +531,11 @@ CEN_API cen_status cen_pool_enter_at(cen_pool *pool, cen_deadline deadline, cen_
 CEN_API cen_status cen_pool_enter_with(cen_pool *pool, const cen_take_options *options, cen_scope *scope,
                                        cen_error *error);
 
-/* Leave a scope. The object is given back when the last scope of this holder in the pool has ended, in whatever order
- * the scopes end.
+/* Leave a scope. The object is given back when the holder's last scope in this pool ends, in whatever order the scopes
+ * end.
  * Returns:
  *   OK       the scope has ended
- *   STALE    the scope has ended before, or was never entered
+ *   STALE    the scope has already ended, or was never entered
  *   MISUSE   another holder entered the scope; or as cen_pool_give
  *   INVALID  scope is NULL
  *   others   as cen_pool_give
@@ -539,20 +547,20 @@ CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
 /* CEN_WITH (pool, deadline, type, name, error) { ... } else { ... }
  *
  * Enter a pool, run the block, and leave the pool. The block runs with `type name` set to the object; the type must be
- * as large as a pointer. The else part is optional. It runs if there was no object. The deadline is that of
+ * the size of a pointer. The else part is optional. It runs if no object was taken. The deadline is the one passed to
  * cen_pool_enter.
  *
- * Every way out of the block ends the scope: its end, break, continue, goto, return, and a C++ exception. pthread_exit
- * and pthread_cancel end it only in code compiled with -fexceptions. Otherwise options.on_holder_end decides what
- * happens to the object. longjmp does not end the scope: the object stays held.
+ * The scope ends however the block is left: at its end, or by break, continue, goto, return or a C++ exception.
+ * pthread_exit and pthread_cancel end it only in code compiled with -fexceptions; otherwise options.on_holder_end
+ * decides what happens to the object. longjmp does not end the scope: the object stays held.
  *
- * The block is a loop that runs once: break and continue leave the block, and not a loop around it. Two blocks with the
+ * The block is a loop that runs once, so break and continue leave the block, not an enclosing loop. Two blocks with the
  * same `name` must not begin on the same line. */
 #define CEN_WITH(pool, deadline, type, name, error) \
     CEN_WITH_HERE_(pool, deadline, type, name, error, cen_scope_of_##name, cen_after_##name##_, __LINE__)
 #define CEN_WITH_HERE_(pool, deadline, type, name, error, scope, after, line) \
     CEN_WITH_(pool, deadline, type, name, error, scope, after, line)
-/* The loops have no condition: the compiler sees that nothing follows a block and an else part that both return. */
+/* The loops have no condition, so the compiler sees that nothing follows if the block and the else part both return. */
 #define CEN_WITH_(pool, deadline, type, name, error, scope, after, line) \
     if (0) { \
         after##line:; \
@@ -563,9 +571,9 @@ CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
                  CEN_LEAVE_(scope, after##line)) \
                 if (scope.status == CEN_OK)
 
-/* Ends the loops of CEN_WITH. Without optimization, gcc leads every way out of a scope through one cleanup. It then
- * takes the path of a return for the path to `after`, and warns. So the scope is ended by hand there, and the jump
- * bypasses the cleanup. */
+/* Ends the loops of CEN_WITH. Without optimization, gcc routes every exit from a scope through one cleanup. It then
+ * mistakes the path of a return for the path to `after` and warns. The scope is therefore ended explicitly here, and
+ * the jump bypasses the cleanup. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__) && (defined(__x86_64__) || defined(__aarch64__))
 #ifdef __x86_64__
 #define CEN_JUMP_ "jmp %l0"
@@ -582,7 +590,7 @@ CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
 #define CEN_LEAVE_(scope, after) __extension__({ goto after; })
 #endif
 
-/* Parts of CEN_WITH, not for programs. */
+/* Internal parts of CEN_WITH; programs must not call them. */
 static inline cen_scope cen_scope_none_(void)
 {
     cen_scope scope = {{NULL, NULL, 0, NULL}, 0, CEN_OK, {0}};
@@ -604,54 +612,54 @@ static inline void cen_scope_end_(cen_scope *scope)
 
 /* ---- Close, free, resize ------------------------------------------------------ */
 
-/* Report of a close. */
+/* The report of a close. */
 typedef struct cen_close_report {
     size_t size;      /* sizeof(cen_close_report), set by CEN_SIZED */
-    uint32_t waiting; /* takes that waited and failed with CLOSED */
-    uint32_t idle;    /* objects that were idle and were closed */
+    uint32_t waiting; /* takes that were waiting and failed with CLOSED */
+    uint32_t idle;    /* idle objects that were closed */
     uint32_t given;   /* other objects closed since: given back, discarded, or returned by a driver call */
-    uint32_t revoked; /* objects whose lease is revoked, and that are not given back yet */
-    uint32_t busy;    /* objects in a driver call at the deadline; they are closed when it returns */
+    uint32_t revoked; /* objects whose lease was revoked and that have not been given back yet */
+    uint32_t busy;    /* objects in a driver call at the deadline; they are closed when the call returns */
 } cen_close_report;
 
-/* Close the pool. Takes fail with CLOSED from now on, waiting ones included. Idle objects are closed, and holders are
- * awaited until the deadline. Then the leases that are left are revoked: each lease ends, the driver's interrupt is
- * called, and a REVOKED event is emitted. The object still counts until its holder gives it back. *out is filled in, if
- * it is not NULL, with OK and with TIMEOUT. The text of TIMEOUT names the oldest holders; cen_pool_explain lists what
- * is still held.
+/* Close the pool. From now on takes fail with CLOSED, including those already waiting. Idle objects are closed, and the
+ * call waits for holders until the deadline. Then the remaining leases are revoked: each lease ends, the driver's
+ * interrupt is called, and a REVOKED event is emitted. The object still counts until its holder gives it back. If out
+ * is not NULL, *out is filled in if the status is OK or TIMEOUT. The error text of TIMEOUT names the oldest holders;
+ * cen_pool_explain lists what is still held.
  * Blocking: until all objects are closed, or until the deadline (CEN_DEFAULT: options.default_deadline).
  * Returns:
  *   OK       all objects are closed
- *   TIMEOUT  an object is revoked and not back yet, or is in a driver call
- *   CLOSED   the pool was closed before; nothing changes
+ *   TIMEOUT  a revoked object has not been given back yet, or an object is in a driver call
+ *   CLOSED   the pool was already closed; nothing changes
  *   INVALID  pool is NULL, or out->size is not valid; nothing changes
  *   FORKED   the pool belongs to the parent process
  *   MISUSE   called inside a callback of the pool; nothing changes
  */
 CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_close_report *out, cen_error *error);
 
-/* Free the pool. If it is not closed, this closes it without waiting for holders. NULL is allowed.
+/* Free the pool. If it is not closed yet, this closes it without waiting for holders. NULL is allowed.
  *
- * Ownership: leases that are still held are revoked, with a REVOKED event for each. The last give, discard or leave of
- * them, or the end of their holder, frees the memory. Orphans are closed here: a holder that still uses one must be
- * done before. In a forked child this only frees memory: the parent's objects are left alone.
- * Blocking: waits for helper threads of the pool that are between two driver calls. If it is the last pool of the
- * process' own runtime, it also ends and joins the threads of that runtime. It does not wait for a helper that is in a
- * driver call: see cen_runtime_wait_idle. It does wait for a helper that is in a completion callback, a listener or a
- * job of the program. So hold no lock that such a function takes, or each waits for the other forever. On a thread of
- * cenote this does not wait for helpers.
- * Threads: gives, discards and leaves of held leases may run meanwhile and later. No other call on the pool may be in
- * progress or follow.
+ * Ownership: leases that are still held are revoked, with a REVOKED event for each. The memory is freed when the last
+ * of them is given back, discarded or left, or when its holder ends. Orphans are closed here, so a holder that still
+ * uses one must finish first. In a forked child, this only frees memory and leaves the parent's objects alone.
+ * Blocking: waits for helper threads of the pool that are between two driver calls. If this is the last pool of the
+ * process's own runtime, the call also ends and joins the threads of that runtime. It does not wait for a helper that
+ * is in a driver call: see cen_runtime_wait_idle. It does wait for a helper that is in a completion callback, a
+ * listener or a job of the program, so hold no lock that such a function takes, or each will wait for the other
+ * forever. If called on one of cenote's threads, it does not wait for helpers.
+ * Threads: held leases may be given, discarded and left during this call and after it. No other call on the pool may be
+ * in progress or follow.
  * Returns:
  *   OK      the pool is freed, or pool is NULL
  *   MISUSE  called inside a callback of the pool; nothing changes
  */
 CEN_API cen_status cen_pool_free(cen_pool *pool);
 
-/* Change max. With a larger max, waiters are served at once. With a smaller one, idle objects are closed, the highest
- * index first, and held ones when they are given back, until no more than max are left. The memory of places beyond max
- * is returned to the system as they become empty, 64 KiB at a time. Memory from options.allocator stays allocated until
- * the pool is freed. With any status but OK nothing changes.
+/* Change max. If max grows, waiters are served immediately. If it shrinks, idle objects are closed, highest index
+ * first, and held objects are closed when they are given back, until no more than max are left. The memory of places
+ * beyond max is returned to the system as they become empty, 64 KiB at a time. Memory from options.allocator stays
+ * allocated until the pool is freed. With any status other than OK, nothing changes.
  * Blocking: never waits.
  * Returns:
  *   OK         max is changed
@@ -665,10 +673,10 @@ CEN_API cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *erro
 
 /* ---- Reload, reap, pause, test ----------------------------------------------------- */
 
-/* Replace all objects that were opened before this call. Each is closed, and a new one is opened when it is wanted. An
- * idle object is closed now, a held one when it is given back, and one in a driver call when that call has returned.
- * With spread_ns above 0 each object has a moment of its own within that time, in nanoseconds, so that a server does
- * not see all reconnects at once.
+/* Replace all objects that were opened before this call. Each of them is closed, and a new one is opened when it is
+ * needed. An idle object is closed now, a held one when it is given back, and one in a driver call when that call has
+ * returned. If spread_ns is above 0, each object becomes due at its own random moment within that many nanoseconds, so
+ * that a server does not see all reconnects at once.
  * Returns:
  *   OK         the objects are closed, or will be
  *   INVALID    pool is NULL, or spread_ns is negative or greater than INT64_MAX / 4
@@ -679,26 +687,27 @@ CEN_API cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *erro
  */
 CEN_API cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error);
 
-/* Close the objects that have been idle for at least idle_ns. 0 closes all idle objects. Objects that were idle for
- * less stay. *out, if out is not NULL: the number of objects that this call closed.
+/* Close the objects that have been idle for at least idle_ns. 0 closes all idle objects. Objects that have been idle
+ * for less time stay open. If out is not NULL, *out is set to the number of objects that this call closed.
  *
- * How long an object has been idle is known exactly if it was never lent, or if its last lease was timed: with
- * options.exact_times every lease is, otherwise one in 64. For other objects the time counts from the first round of
- * the housekeeper after the give, or from this call. An object that may have been idle for long enough, but is not
- * known to, is closed by the housekeeper, at the latest idle_ns after this call, unless it is lent before. (If more
- * than four calls with different times overlap, the fifth uses the longest time.)
+ * An object's idle time is known exactly if the object was never lent or its last lease was timed. Every lease is timed
+ * if options.exact_times is set, otherwise one in 64. For other objects, the time counts from the first round of the
+ * housekeeper after the give, or from this call. An object that may or may not have been idle for long enough is closed
+ * by the housekeeper, at most idle_ns after this call, unless it is lent before then. (If more than four calls with
+ * different times overlap, the fifth uses the longest time.)
  * Returns:
  *   OK         the objects are closed
  *   INVALID    pool is NULL, or idle_ns is negative
- *   NO_MEMORY  an object is in doubt, and there is no memory for a runtime to close it later; nothing was closed
+ *   NO_MEMORY  an object's idle time is uncertain, and there is no memory for a runtime that would close it later;
+ *              nothing was closed
  *   CLOSED     the pool is closed
  *   FORKED     the pool belongs to the parent process
  *   MISUSE     called inside a callback of the pool
  */
 CEN_API cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_error *error);
 
-/* Pause or resume the pool. A paused pool lends nothing and opens nothing: takes wait. Gives go on. To pause twice
- * is the same as once.
+/* Pause or resume the pool. A paused pool lends nothing and opens nothing: takes wait. Objects can still be given back.
+ * Pausing twice is the same as pausing once.
  * Returns:
  *   OK       the pool is paused, or resumed
  *   CLOSED   the pool is closed
@@ -709,10 +718,10 @@ CEN_API cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out,
 CEN_API cen_status cen_pool_pause(cen_pool *pool, cen_error *error);
 CEN_API cen_status cen_pool_resume(cen_pool *pool, cen_error *error);
 
-/* Start a round of the housekeeper now, in which every idle object is tested, options.max_concurrent_tests at a time.
+/* Start a round of the housekeeper now that tests every idle object, options.max_concurrent_tests at a time.
  * Blocking: does not wait for the round.
  * Returns:
- *   OK         the round is planned
+ *   OK         the round is scheduled
  *   CLOSED     the pool is closed
  *   INVALID    pool is NULL
  *   NO_MEMORY  there is no memory for a runtime
@@ -723,21 +732,21 @@ CEN_API cen_status cen_pool_test_idle(cen_pool *pool, cen_error *error);
 
 /* ---- Events ------------------------------------------------------------------------ */
 
-/* Set the listener of the pool. NULL removes it. From now on the listener is called for every event of the pool of the
- * kinds OPENED to STALE_GIVE (cenote/events.h). All these events are also in the events of the process
- * (cenote/events.h), with or without a listener.
+/* Set the pool's listener. NULL removes it. From now on, the listener is called for every event of the pool whose kind
+ * is in the range OPENED to STALE_GIVE. These events are also part of the process's event stream (cenote/events.h),
+ * whether or not there is a listener.
  *
- * Blocking: when this returns, the former listener has returned and is not called again, unless this is called from
- * within it.
- * Callbacks: events come one at a time and in order, on the pool's runtime, with no lock held. No event waits for the
- * listener. The queue holds 256 events. An event that finds it full is lost, and so are those that are in it when the
- * listener is replaced. `missed` is the number of events that were lost since the call before, of this or the former
- * listener. Events that happen before the pool is closed are delivered even afterwards, at the latest by cen_pool_free
- * on its own thread. When cen_pool_free returns, the listener has returned as well. Texts longer than those of a
- * cen_error are cut.
+ * Blocking: when this returns, the previous listener has returned and is not called again, unless that listener itself
+ * made the call.
+ * Callbacks: events are delivered one at a time and in order, on the pool's runtime, with no lock held. The pool does
+ * not wait for the listener, but queues up to 256 events. An event is lost if the queue is full, or if the listener is
+ * replaced while the event is in the queue. `missed` is the number of events lost since the previous call of this or
+ * the previous listener. Events that happened before the pool was closed are delivered even afterwards, at the latest
+ * by cen_pool_free on its calling thread. When cen_pool_free returns, the listener has returned as well. Texts longer
+ * than that of a cen_error are cut.
  *
- * Without a listener some events are printed to stderr: every LEAK event as a "LEAK-DETECTED" line, the first ORPHANED
- * event of the pool as an "ORPHANED-LEASE" line, and the first STALE_GIVE event as a "STALE-GIVE" line.
+ * If there is no listener, some events are printed to stderr: every LEAK event as a "LEAK-DETECTED" line, the pool's
+ * first ORPHANED event as an "ORPHANED-LEASE" line, and its first STALE_GIVE event as a "STALE-GIVE" line.
  * Returns:
  *   OK         the listener is set
  *   CLOSED     the pool is closed, and listener is not NULL
@@ -752,69 +761,70 @@ CEN_API cen_status cen_pool_listen(cen_pool *pool,
 
 /* ---- Stats --------------------------------------------------------------------- */
 
-/* A pool is also a component (cenote/component.h). Its metrics are the numbers below and min_idle; max_idle and
- * max_waiters are metrics if they are on. Its histograms:
- *  - "wait": takes that had to wait, failed ones included; `instant` counts the leases that did not wait
- *  - "use": the time from the beginning of a lease to its end, however it ended, for one lease in 64, or for all leases
- *    with exact_times; a revoked lease ends when its object comes back or is given up
+/* A pool is also a component (cenote/component.h). Its metrics are the numbers below and min_idle, and also max_idle
+ * and max_waiters unless they are CEN_OFF. Its histograms:
+ *  - "wait": takes that had to wait, including failed ones; `instant` counts the leases granted without a wait
+ *  - "use": the duration of a lease, however it ended, for one lease in 64, or for every lease if exact_times is set; a
+ *    revoked lease ends when its object is given back or given up
  *  - "create": opens that succeeded
- * Waits are measured on the system's clock, the other two on the runtime's. Its actions are pause, resume, resize,
- * reload, evict (cen_pool_reap of all idle objects) and test. */
+ * Waits are measured on the system's clock, the other two on the runtime's. The pool's actions are pause, resume,
+ * resize, reload, evict (cen_pool_reap of all idle objects) and test. */
 
-/* State of the circuit breaker. Closed: objects may be opened. Open: opening failed too often, and nothing is opened.
- * Half-open: one object is opened at a time. */
+/* State of the circuit breaker. Closed: objects may be opened. Open: opens have failed too often, and nothing is
+ * opened. Half-open: one object is opened at a time. */
 typedef enum cen_breaker { CEN_BREAKER_CLOSED = 0, CEN_BREAKER_OPEN, CEN_BREAKER_HALF_OPEN } cen_breaker;
 
-/* Each number was true at a moment of the call that returned it. These equations always hold:
+/* Each number was correct at some moment during the call that returned it. These equations always hold:
  *     idle + held + moving + revoked + opening + resetting + testing + closing + vacant = places
  *     places >= max
  *     held + revoked <= taken - ended <= held + revoked + moving
  *     opened + adopted - closed = places - vacant     while moving, opening and closing are 0
  *     waited = served + timed_out + sent_away + failed + shed + cancelled + waiting
- * `idle` to `vacant` were all true at the same moment. `moving` counts the slots that changed while they were read, for
- * example between idle and held. It is 0 in a pool at rest. */
+ * The counts from `idle` to `vacant` are a consistent snapshot. `moving` counts the slots that changed while they were
+ * being read, for example between idle and held. It is 0 in a pool at rest. */
 typedef struct cen_pool_stats {
     size_t size; /* sizeof(cen_pool_stats), set by CEN_SIZED */
     uint32_t max, places;
     uint32_t idle, held, moving, revoked, opening, resetting, testing, closing, vacant;
     uint32_t waiting; /* takes in the wait queue now */
-    /* Leases that began and that ended. They include a lease that was granted at the moment in which its take found
-     * another one, and a lease whose object failed its test before it was lent. */
+    /* Leases that began and that ended. They include a lease granted just as its take found another object, and a lease
+     * whose object failed its test before it was lent. */
     uint64_t taken, ended;
     uint64_t opened, open_failed, adopted, closed; /* objects */
-    uint64_t discarded;                            /* leases that ended by cen_pool_discard */
-    /* takes that had to wait, and how the wait ended; sent_away: by close; failed: no object could be opened; see also
-     * `cancelled` below */
+    uint64_t discarded;                            /* leases ended by cen_pool_discard */
+    /* takes that had to wait, and how the wait ended; sent_away: the pool was closed; failed: no object could be
+     * opened; see also `cancelled` below */
     uint64_t waited, served, timed_out, sent_away, failed, shed;
-    /* takes that were refused without a wait: by FULL (max_waiters), by OVERLOAD (refuse_late) */
+    /* takes refused without a wait: with FULL (max_waiters), with OVERLOAD (refuse_late) */
     uint64_t refused, refused_late;
     /* what became of objects and leases; reclaimed: leases; expired: idle objects that the housekeeper closed */
     uint64_t tested, test_failed, reset, reset_failed, leaked, reclaimed, expired;
     cen_breaker breaker;
-    uint32_t open_failures; /* failed opens in a row, up to now */
-    int64_t next_open_ns;   /* time until the next open may be tried; 0: now, or one is under way */
-    int64_t wait_p50_ns, wait_p99_ns, wait_longest_ns, wait_total_ns; /* of all waits that ended, failed ones too */
+    uint32_t open_failures; /* failed opens in a row so far */
+    int64_t next_open_ns;   /* time until the next open may be tried; 0: now, or one is in progress */
+    /* of all waits that have ended, including failed ones */
+    int64_t wait_p50_ns, wait_p99_ns, wait_longest_ns, wait_total_ns;
     int64_t oldest_wait_ns;    /* longest wait of the current waiters; 0: there are none */
-    int64_t estimated_wait_ns; /* estimate for a take that would begin to wait now; 0: nothing is known */
+    int64_t estimated_wait_ns; /* estimated wait of a take that begins to wait now; 0: unknown */
     bool is_closed, is_paused, is_shedding;
     uint64_t orphaned; /* leases whose holder ended without giving them back (CEN_HOLDER_END_ORPHAN) */
-    /* objects, orphaned or reclaimed, that were cut off and not given back yet */
+    /* orphaned or reclaimed objects that were cut off and have not been given back yet */
     uint32_t orphans;
     uint64_t stale_gives; /* leases that were given, discarded or left again after they had ended */
-    /* takes that waited until the program ended them: cen_future_cancel, a stop token, cen_pool_interrupt,
-     * pthread_cancel; they are not in `failed` */
+    /* takes whose wait the program ended: cen_future_cancel, a stop token, cen_pool_interrupt, pthread_cancel; they are
+     * not counted in `failed` */
     uint64_t cancelled;
-    /* takes that found no object and did not wait: cen_pool_try_take (EMPTY), CEN_NOW (TIMEOUT), or, during a health
-     * check before the wait, a deadline that passed, a stop token that was set or an interrupt */
+    /* takes that found no object and did not wait: cen_pool_try_take (EMPTY), takes with CEN_NOW (TIMEOUT), and takes
+     * whose deadline passed, or that were stopped or interrupted, during a health check before any wait */
     uint64_t missed;
-    /* takes that were refused without a wait, with the status of the last open (CEN_CAUSE_BREAKER_OPEN) */
+    /* takes refused without a wait, with the status of the last open (CEN_CAUSE_BREAKER_OPEN) */
     uint64_t refused_breaker;
 } cen_pool_stats;
 
-/* Read the stats. This reads all slots; a million slots take some milliseconds. Set out->size before the call.
- * Blocking: calls take turns. Each takes the pool's lock for a moment. If objects are opened and closed all the time, a
- * call holds the lock while it reads up to 4096 slots. In a larger pool, slots that are not held may then be counted as
- * moving.
+/* Read the stats. This reads all slots; a million slots take a few milliseconds. Set out->size before the call.
+ * Blocking: concurrent calls take turns, and each takes the pool's lock for a moment. If objects are constantly being
+ * opened and closed, a call holds the lock while it reads up to 4096 slots. In a larger pool, slots that are not held
+ * may then be counted as moving.
  * Returns:
  *   OK       *out is filled in
  *   INVALID  pool or out is NULL, or out->size is not valid
@@ -826,16 +836,17 @@ CEN_API cen_status cen_pool_stats_get(cen_pool *pool, cen_pool_stats *out);
 typedef enum cen_object_state {
     CEN_OBJECT_IDLE = 1,
     CEN_OBJECT_HELD,
-    CEN_OBJECT_REVOKED,   /* its lease was revoked, and it is not given back yet */
-    CEN_OBJECT_RESETTING, /* it was given back, and the driver checks or resets it */
-    CEN_OBJECT_TESTING,   /* the driver tests it */
-    CEN_OBJECT_OPENING,   /* the driver's open has stored it and may not have returned */
-    CEN_OBJECT_CLOSING,   /* the driver's close may have returned */
-    /* it was cut off when its lease ended without its holder; `index` was its place, which may have another object */
+    CEN_OBJECT_REVOKED,   /* its lease was revoked, and it has not been given back yet */
+    CEN_OBJECT_RESETTING, /* it was given back, and the driver is checking or resetting it */
+    CEN_OBJECT_TESTING,   /* the driver is testing it */
+    CEN_OBJECT_OPENING,   /* the driver's open has stored it and may not have returned yet */
+    CEN_OBJECT_CLOSING,   /* the driver's close may already have returned */
+    /* it was cut off when its lease ended without its holder; `index` was its place, which another object may have
+     * taken */
     CEN_OBJECT_ORPHANED,
 } cen_object_state;
 
-/* The most return addresses in a backtrace. */
+/* The maximum number of return addresses in a backtrace. */
 #define CEN_BACKTRACE_MAX 16
 
 /* One object and its holder. */
@@ -844,30 +855,31 @@ typedef struct cen_object_view {
     void *object;
     uint32_t index;
     cen_object_state state;
-    uint64_t generation; /* of the lease; of the last one unless the object is held or revoked */
-    uint64_t holder;     /* the holder's cen_holder_number; 0 unless held or revoked, or if it was taken this instant */
-    const char *where;   /* the call that took it; NULL likewise, or if the take was given no `where` */
-    int64_t held_ns;     /* how long it has been held: at least this long, or exactly if is_exact */
+    uint64_t generation; /* of the lease; of the last lease if the object is neither held nor revoked */
+    uint64_t holder;     /* the holder's cen_holder_number; 0 if neither held nor revoked, or if only just taken */
+    const char *where;   /* the call that took it; NULL in the same cases, or if the take had no `where` */
+    int64_t held_ns;     /* how long it has been held: exactly if is_exact, otherwise at least this long */
     bool is_detached;
-    bool is_exact; /* held_ns is exact: with options.exact_times, or if this is the one lease in 64 that is timed */
-    uint32_t backtrace_count;           /* with options.backtraces: number of addresses */
+    bool is_exact; /* held_ns is exact: options.exact_times is set, or this is the one lease in 64 that is timed */
+    uint32_t backtrace_count;           /* if options.backtraces is set: number of addresses */
     void *backtrace[CEN_BACKTRACE_MAX]; /* return addresses of the calls that led to the take, innermost first */
     uint64_t identity;                  /* what the driver's `identify` returned; 0: none */
 } cen_object_view;
 
-/* Call `visit` for every object that exists, in any state, in the order of indexes, orphans last. The visit ends when
- * `visit` returns false.
+/* Call `visit` for every object that exists, in any state, in the order of their indexes, orphans last. The visit ends
+ * when `visit` returns false.
  *
- * An object exists from the moment when the driver's open has written it to *out, or when cen_pool_adopt was called
- * with it, until the driver's close or abandon has returned. An orphan exists until its close has returned. An object
- * that exists during the whole call is visited exactly once, also if its state changes meanwhile. If it becomes an
- * orphan meanwhile, it may be visited twice. An object that is opened or closed meanwhile may be visited.
+ * An object exists from the moment the driver's open has written it to *out, or cen_pool_adopt was called with it,
+ * until the driver's close or abandon has returned. An orphan exists until its close has returned. An object that
+ * exists during the whole call is visited exactly once, even if its state changes. The exception is an object that
+ * becomes an orphan during the call: it may be visited twice. An object that is opened or closed during the call may or
+ * may not be visited.
  *
- * A garbage collector may mark through this function. It takes no lock, allocates nothing and delays no other thread,
- * so the other threads may be stopped anywhere. In the states OPENING, CLOSING and ORPHANED the object may be
- * incomplete or already closed: mark or compare the pointer, do not follow it. In every other state another thread may
- * take, give or close the object during the visit. The time is proportional to the number of objects, not to
- * options.max.
+ * A garbage collector may mark objects through this function. The function takes no lock, allocates nothing and delays
+ * no other thread, so the other threads may be stopped at any point. In the states OPENING, CLOSING and ORPHANED, the
+ * object may be incomplete or already closed: mark or compare the pointer, but do not dereference it. In every other
+ * state, another thread may take, give or close the object during the visit. The time is proportional to the number of
+ * objects, not to options.max.
  * Returns:
  *   OK       the visit is over
  *   INVALID  pool or visit is NULL
@@ -877,10 +889,10 @@ CEN_API cen_status cen_pool_each(cen_pool *pool, bool (*visit)(void *argument, c
                                  void *argument);
 
 /* List the objects that are held or revoked, in the order of their indexes. Writes up to `room` of them to the array,
- * and to *out how many there are. The array need not be initialised: the macro passes the size of an element.
+ * and their total number to *out. The array need not be initialised: the macro passes the size of an element.
  *
- * Without exact_times, held_ns counts from the moment when this or another function first listed the lease. Call this
- * now and then. It takes no lock and delays no other thread.
+ * If exact_times is not set, held_ns counts from the moment when this or another function first listed the lease, so
+ * call this function from time to time. It takes no lock and delays no other thread.
  * Returns:
  *   OK       *out is set
  *   INVALID  pool or out is NULL, holdings is NULL and room is not 0, or the size of an element is not valid
@@ -891,22 +903,23 @@ CEN_API cen_status cen_pool_each(cen_pool *pool, bool (*visit)(void *argument, c
 CEN_API cen_status cen_pool_holders_sized(cen_pool *pool, cen_object_view *holdings, size_t size, size_t room,
                                           size_t *out);
 
-/* Explain in words the state of the pool, and why a take would wait or fail now: counts, the oldest holders, waits, the
- * last failed open with the driver's code, the circuit breaker, whether the pool is paused. Writes at most `room` bytes
- * to `text`, the final zero included. The text has several lines, each with a newline at its end. `text` may be NULL.
- * Return the number of bytes of the whole text, the final zero included. Never fails: if the pool is NULL or belongs to
- * the parent process, the text says that. Reads all slots more than once. */
+/* Explain in words the state of the pool and why a take would wait or fail now. The text covers counts, the oldest
+ * holders, waits, the last failed open with the driver's code, the circuit breaker, and whether the pool is paused.
+ * Writes at most `room` bytes to `text`, including the terminating zero. The text has several lines, each ending with a
+ * newline. `text` may be NULL. Return the size of the whole text in bytes, including the terminating zero. Never fails:
+ * if the pool is NULL or belongs to the parent process, the text says so. Reads all slots more than once. */
 CEN_API size_t cen_pool_explain(cen_pool *pool, char *text, size_t room);
 
 /* Return the calling thread's number in lists of holders; never 0. */
 CEN_API uint64_t cen_thread_number(void);
 
 /* Return the current holder's number in lists of holders: the task's number in a step of a task, otherwise
- * cen_thread_number. A task keeps its number on whatever thread it goes on. No two holders of a process have, or had,
- * the same number. */
+ * cen_thread_number. A task keeps its number when it continues on another thread. A number is never reused within a
+ * process. */
 CEN_API uint64_t cen_holder_number(void);
 
-/* The bit that a task's number has, and no thread's. The other bits are the number that texts show: "task 12". */
+/* The bit that is set in every task's number and in no thread's number. The other bits are the number shown in texts:
+ * "task 12". */
 #define CEN_HOLDER_TASK (UINT64_C(1) << 45)
 
 /* Return true if a holder's number is that of a task. */
@@ -915,8 +928,8 @@ static inline bool cen_holder_is_task(uint64_t holder)
     return (holder & CEN_HOLDER_TASK) != 0;
 }
 
-/* Return the pool's name, its max, and whether it is closed. These never fail: for NULL they return "", 0 and true. For
- * a pool that belongs to the parent process cen_pool_is_closed returns true. */
+/* Return the pool's name, its max, and whether it is closed. These functions never fail: for NULL they return "", 0 and
+ * true. For a pool that belongs to the parent process, cen_pool_is_closed returns true. */
 CEN_API const char *cen_pool_name(const cen_pool *pool);
 CEN_API uint32_t cen_pool_max(const cen_pool *pool);
 CEN_API bool cen_pool_is_closed(const cen_pool *pool);
@@ -924,28 +937,30 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
 /* ---- Caveats -------------------------------------------------------------------
  * Callbacks. A function of the driver, a visitor or a listener may call these functions on its pool:
  * cen_pool_stats_get, cen_pool_each, cen_pool_holders, cen_pool_explain, cen_pool_options_get, cen_pool_detach and
- * cen_pool_interrupt. It may take or enter if an object is idle or borrowed. It may give and leave, unless the driver
- * has a check. A listener may also replace itself. All other calls on the same pool return MISUSE and change nothing.
- * Other pools may be used freely. A callback must not leave by longjmp, and a child that it forks must not return from
- * it.
+ * cen_pool_interrupt. It may take or enter if an object is idle or can be borrowed. It may give and leave, unless the
+ * driver has a check. A listener may also replace itself. All other calls on the same pool return MISUSE and change
+ * nothing. Other pools may be used freely. A callback must not be left by longjmp, and a child that it forks must not
+ * return from it.
  *
- * Deadlock. A thread that holds an object and takes another one from the same pool can wait forever for others that do
- * the same. Use scopes, which borrow, or a deadline.
+ * Deadlock. A thread that holds an object and takes another one from the same pool can wait forever for other threads
+ * that do the same. Use scopes, which borrow, or a deadline.
  *
- * Late gives. A lease that has ended, because it was given, reclaimed or left by its holder, may be given after
- * cen_pool_free has returned: that is STALE. While cen_pool_free runs, only leases that are still held may be given.
- * For this a pool's struct, 3 kB, is kept and used for the next pool. All other memory is freed.
+ * Late gives. A lease that has ended, because it was given back, reclaimed or left by its holder, may be given again
+ * even after cen_pool_free has returned: the call returns STALE. While cen_pool_free is running, only leases that are
+ * still held may be given. To allow this, a pool's 3 kB struct is kept and reused for the next pool. All other memory
+ * is freed.
  *
- * Fork. Unless options.on_fork says otherwise, every call in the child returns FORKED and touches nothing.
- * cen_pool_free in a child that has not used the pool frees the child's memory, and does no more.
+ * Fork. Unless options.on_fork says otherwise, every call in the child returns FORKED and touches nothing. In a child
+ * that has not used the pool, cen_pool_free frees the child's memory and does nothing else.
  *
- * The end of a holder. When a thread ends (by returning, pthread_exit or pthread_cancel) or a task is over,
+ * The end of a holder. When a thread ends (by returning, pthread_exit or pthread_cancel) or a task ends,
  * options.on_holder_end decides what happens to the leases that it still holds. Detached leases are not affected.
- *  - Cost: the end of a task, or of a thread that holds more than eight leases, reads all slots of all pools, unless
- *    the holder gave back all that it took. The driver may be called there.
- *  - Order: a thread's leases end after the thread-specific destructors of the program, which may still give. If such a
- *    destructor takes in the last round of destructors, a thread of the process' own runtime ends the lease instead.
- *  - Limits: the end of a thread is not noticed if the system has no thread-specific key left, or if the thread uses
+ *  - Cost: when a task ends, or a thread that holds more than eight leases, all slots of all pools are read, unless the
+ *    holder has given back everything that it took. The driver may be called at this point.
+ *  - Order: a thread's leases end after the program's thread-specific destructors, which may still give objects back.
+ *    If such a destructor takes an object in the last round of destructors, a thread of the process's own runtime ends
+ *    the lease instead.
+ *  - Limits: the end of a thread goes unnoticed if the system has no thread-specific key left, or if the thread uses
  *    the library for the first time in that last round.
  *  - Returning from main ends the process: nothing is given back.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver for pools of PostgreSQL connections, over libpq. Part of libcenote-pq.
+ * A driver for pools of PostgreSQL connections, based on libpq. Part of libcenote-pq.
  *
  *     cen_pool *pool;
  *     cen_error error;
@@ -19,9 +19,9 @@
  *         puts(error.text);
  *     }
  *
- * A lease holds a PGconn of libpq. Use it with every function of libpq except PQfinish and PQreset. Before the
- * connection is lent again, the driver cancels a running query, rolls back an open transaction, and resets changed
- * settings as far as it sees them: see cen_pq_reset_policy. The pool reports a rolled back transaction as
+ * A lease holds a PGconn of libpq. It can be used with every function of libpq except PQfinish and PQreset. Before the
+ * connection is lent again, the driver cancels any running query, rolls back any open transaction, and resets changed
+ * settings as far as it can detect them: see cen_pq_reset_policy. The pool reports a rolled-back transaction as
  * CEN_EVENT_LEFT_OPEN, once per call site.
  *
  * Errors: error->code is the SQLSTATE as a number (see cen_pq_sqlstate), or 0. error->text names the server, the
@@ -47,9 +47,9 @@ extern "C" {
 
 struct cen_poller;
 
-/* The role that the server must have. It is checked when a connection is opened and when it is tested. At each give it
- * is checked again against what the server has reported on its own. A connection whose server has another role is
- * closed. */
+/* The role that the server must have. It is checked when a connection is opened and when it is tested. On every give,
+ * it is also checked against what the server has reported without being asked. A connection whose server has another
+ * role is closed. */
 typedef enum cen_pq_role {
     CEN_PQ_ANY = 0,
     CEN_PQ_PRIMARY,    /* not in recovery */
@@ -60,15 +60,17 @@ typedef enum cen_pq_role {
 /* How a connection is reset before it is lent again. */
 typedef enum cen_pq_reset_policy {
     /* Default: a running query is cancelled, an open transaction is rolled back, and a changed session is reset by
-     * DISCARD ALL and `setup`. The driver sees two kinds of change:
-     * - A statement of cen_pq_run: SET, RESET, DISCARD, LISTEN, LOAD, PREPARE, a temporary table, view or sequence, or
-     *   a cursor WITH HOLD. SET LOCAL is no change.
+     * DISCARD ALL and `setup`. The driver detects two kinds of change:
+     * - A statement run by cen_pq_run: SET, RESET, DISCARD, LISTEN, LOAD, PREPARE, a temporary table, view or sequence,
+     *   or a cursor WITH HOLD. SET LOCAL does not count.
      * - A setting that the server reports, however it was set: application_name, client_encoding, DateStyle,
      *   IntervalStyle, session_authorization, standard_conforming_strings, TimeZone; search_path since PostgreSQL 18.
-     * NOT seen: any other setting that was set by libpq directly, by set_config, in a function or in a DO block. */
+     * NOT detected: any other setting that was changed directly through libpq, by set_config, in a function or in a DO
+     * block. */
     CEN_PQ_RESET_CHANGED = 0,
-    CEN_PQ_RESET_ALL,      /* DISCARD ALL and `setup` after every use: one or two round trips per give */
-    CEN_PQ_RESET_NOTHING,  /* a connection with a transaction or query open is closed; settings reach the next holder */
+    CEN_PQ_RESET_ALL, /* DISCARD ALL and `setup` after every use: one or two round trips per give */
+    /* a connection with an open transaction or query is closed; settings reach the next holder */
+    CEN_PQ_RESET_NOTHING,
     CEN_PQ_RESET_ROLLBACK, /* as the default, but without DISCARD ALL: settings reach the next holder */
 } cen_pq_reset_policy;
 
@@ -77,43 +79,45 @@ typedef struct cen_pq_capacity_report {
     size_t size;              /* sizeof(cen_pq_capacity_report), set by CEN_SIZED; in on_capacity, by cenote */
     uint32_t pool_max;        /* connections that the pool may open; 0: unknown */
     uint32_t max_connections; /* the server's limit */
-    uint32_t reserved;        /* of these, kept for superusers and other privileged roles */
+    uint32_t reserved;        /* of these, reserved for superusers and other privileged roles */
     uint32_t in_use;          /* open connections of all clients, this one included */
     uint32_t free;            /* connections that an unprivileged role can still open */
     bool fits;                /* the pool can reach its max: pool_max is at most `free` plus this connection */
     char text[320];           /* all of this as one sentence */
 } cen_pq_capacity_report;
 
-/* Zero means the default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended.
- * cen_pool_new copies all that the fields point to, except the poller and `argument`. The callbacks run on the threads
- * that open connections: helper threads, several at a time. With a poller they also run where its watches do, and must
- * be quick. */
+/* Zero means the default in every field, and CEN_OFF in a time field means no limit. Fields are only ever appended.
+ * cen_pool_new copies everything that the fields point to, except the poller and `argument`. The callbacks run on the
+ * threads that open connections, which are helper threads, several at a time. If there is a poller, they also run where
+ * its watches run, and must be quick. */
 typedef struct cen_pq_options {
     size_t size;     /* sizeof(cen_pq_options), set by the macro */
     const char *uri; /* "postgresql://..." or "host=... dbname=...", as libpq reads it; default: from the environment */
     cen_pq_role role;
     cen_pq_reset_policy reset;
-    const char *setup;          /* SQL for each new connection, and after DISCARD ALL: "set statement_timeout = '5s'" */
-    int64_t connect_timeout_ns; /* of an opening, all hosts together; default the uri's connect_timeout, or 5 s */
-    int64_t test_timeout_ns;    /* of a health check; default 2 s */
-    int64_t reset_timeout_ns;   /* of a reset; default 2 s */
-    int64_t cancel_timeout_ns;  /* grace after the cancel request to a revoked connection: one that has not been given
-                                 * back by then is cut off; default 2 s */
-    /* statements that a connection keeps prepared for cen_pq_run; default 64, at most 4096, CEN_NONE: none */
+    const char *setup; /* SQL for each new connection, and after DISCARD ALL: "set statement_timeout = '5s'" */
+    /* time limit of an open, for all hosts together; default the uri's connect_timeout, or 5 s */
+    int64_t connect_timeout_ns;
+    int64_t test_timeout_ns;  /* time limit of a health check; default 2 s */
+    int64_t reset_timeout_ns; /* time limit of a reset; default 2 s */
+    /* grace period after the cancel request for a revoked connection; it is cut off if it has not been given back by
+     * then; default 2 s */
+    int64_t cancel_timeout_ns;
+    /* number of statements that a connection keeps prepared for cen_pq_run; default 64, at most 4096, CEN_NONE: none */
     int32_t statements;
-    /* Writes the password to `password`, as a string of less than `room` bytes. Called at each opening, so that the
-     * password may change. Any status but OK fails the opening, with the text in *error. Default: the uri's, or libpq's
-     * files. */
+    /* Writes the password to `password`, as a string of less than `room` bytes. Called for each open, so the password
+     * may change. If the status is not OK, the open fails with the text in *error. Default: the password in the uri or
+     * in libpq's files. */
     cen_status (*password)(void *argument, char *password, size_t room, cen_error *error);
-    /* Receives notices and warnings of the server as text, on the thread that uses the connection. Default: they are
+    /* Receives notices and warnings from the server as text, on the thread that uses the connection. Default: they are
      * dropped. */
     void (*on_notice)(void *argument, const char *text);
-    /* Called once, after the first opening. */
+    /* Called once, after the first open. */
     void (*on_capacity)(void *argument, const cen_pq_capacity_report *report);
-    void *argument;        /* passed to these three */
+    void *argument;        /* passed to these three callbacks */
     uint32_t capacity_max; /* the pool's max, for on_capacity */
     /* Connections are opened, tested and reset over this poller instead of on helper threads, and lent in libpq's
-     * non-blocking mode (PQsetnonblocking). It must outlive the pool. Default: none, the calls block. */
+     * non-blocking mode (PQsetnonblocking). It must outlive the pool. Default: none, so the calls block. */
     struct cen_poller *poller;
 } cen_pq_options;
 
@@ -121,30 +125,30 @@ typedef struct cen_pq_options {
 #define CEN_PQ_OPTIONS(...) CEN_OPTIONS_(cen_pq_options, __VA_ARGS__)
 
 /* Return a driver for connections to a server, with default options or with the given ones. It always succeeds:
- * cen_pool_new reports an invalid address or option. The string, or the options, must stay valid until cen_pool_new has
+ * cen_pool_new reports an invalid address or option. The string or the options must stay valid until cen_pool_new has
  * returned. */
 CEN_API cen_driver cen_pq(const char *uri);
 CEN_API cen_driver cen_pq_with(const cen_pq_options *options);
 
-/* Run a statement with `count` parameters ($1 and so on), given as text; NULL is the SQL null. When a connection sees a
- * text for the first time it prepares the statement, and from then on executes it by name. It keeps options.statements
- * of them and deallocates the least recently used. If the server has dropped a statement (DISCARD ALL, DEALLOCATE), or
- * a table of it has changed, it is prepared again and retried. In a transaction there is no retry, because the error
- * has aborted the transaction; the next run prepares again. A connection that no pool of this driver opened prepares
- * nothing.
+/* Run a statement with `count` parameters ($1 and so on), given as text; NULL stands for the SQL null. The first time
+ * that a text is run on a connection, the statement is prepared; later runs execute it by name. The connection keeps at
+ * most options.statements of them and deallocates the least recently used. If the server has dropped a statement
+ * (DISCARD ALL, DEALLOCATE) or one of its tables has changed, the statement is prepared again and retried. In a
+ * transaction, there is no retry, because the error has aborted the transaction; the next run prepares the statement
+ * again. If the connection was not opened by a pool of this driver, nothing is prepared.
  *
- * After LOST and DOWN the connection is closed when it is given back. After 25006 (the server is read-only) it is
- * closed too, unless the role is REPLICA.
+ * After LOST or DOWN, the connection is closed when it is given back. It is also closed after 25006 (the server is
+ * read-only), unless the role is REPLICA.
  *
- * Ownership: the result is the caller's. Free it with PQclear.
- * Blocking: until the server has answered, without a limit of its own.
+ * Ownership: the result belongs to the caller. Free it with PQclear.
+ * Blocking: until the server has answered. The call has no time limit of its own.
  * Returns:
  *   OK           *out is the result
- *   DRIVER       the server refused the statement, and error->code has the SQLSTATE; or, with code 0, there is no
- *                memory
+ *   DRIVER       the server refused the statement, and error->code contains the SQLSTATE; or memory ran out, and
+ *                error->code is 0
  *   INTERRUPTED  the query was cancelled (57014)
  *   LOST         the connection broke
- *   DOWN         the server is starting or shutting down, or ended the session (57P01, 57P02, 57P03)
+ *   DOWN         the server is starting up or shutting down, or ended the session (57P01, 57P02, 57P03)
  *   FULL         the server reports that it has no connection left (53300)
  *   INVALID      conn, sql or out is NULL, count is negative, or values is NULL and count is not 0
  *   MISUSE       the connection is in pipeline mode
@@ -165,8 +169,8 @@ CEN_API uint32_t cen_pq_prepared(PGconn *conn);
  */
 CEN_API cen_status cen_pq_capacity(PGconn *conn, uint32_t max, cen_pq_capacity_report *out, cen_error *error);
 
-/* Convert error->code and SQLSTATE into each other. cen_pq_sqlstate writes the five characters, "28P01", or "" for 0,
- * to `text` and returns it. cen_pq_code returns the number, or 0 if the text is NULL or not an SQLSTATE. */
+/* Convert between error->code and SQLSTATE. cen_pq_sqlstate writes the five characters, such as "28P01", or "" for 0,
+ * to `text` and returns `text`. cen_pq_code returns the number, or 0 if the text is NULL or not an SQLSTATE. */
 CEN_API const char *cen_pq_sqlstate(int code, char text[6]);
 CEN_API int cen_pq_code(const char *sqlstate);
 

@@ -3,10 +3,10 @@
  * A queue between threads: many producers, many consumers, first in first out.
  *
  * There are three kinds: bounded (a ring of fixed capacity), unbounded (linked blocks) and rendezvous (no buffer: a
- * push succeeds when a pop takes its element). Three sources can only be popped: after, tick and never. cen_select
- * waits for any mix of pushes and pops and does exactly one of them.
+ * push succeeds when a pop takes its element). There are also three sources, which can only be popped: after, tick and
+ * never. cen_select waits for any mix of pushes and pops and does exactly one of them.
  *
- * Life: new, push and pop from any thread, close, pop what is left, free.
+ * Life: create the queue, push and pop from any thread, close it, pop what is left, and free it.
  *
  *     cen_queue *queue;
  *     cen_queue_options options = CEN_QUEUE_OPTIONS(.element_size = sizeof(struct job), .capacity = 100);
@@ -17,14 +17,14 @@
  *     while (cen_queue_pop(queue, &job) == CEN_OK) work(&job);     // a consumer
  *
  * Threads: every function may be called from any thread at any time, except cen_queue_free, which must be the last
- * call. What a thread wrote before a push is visible to the thread that popped the element, so pointers may be passed.
- * No function is a cancellation point, and a signal does not end a wait. Nothing calls back into the program, except
- * `drop` during cen_queue_free, and the allocator if the queue was given one.
+ * call. What a thread wrote before a push is visible to the thread that popped the element, so pointers may be passed
+ * through a queue. No function is a cancellation point, and a signal does not end a wait. Nothing calls back into the
+ * program, except `drop` during cen_queue_free, and the allocator if the queue was given one.
  *
  * Progress: see the comment of each function. "Never waits" means that the call does not sleep, and that no other
- * thread, wherever it was stopped, keeps it from returning. The call retries only when another operation succeeded, or,
- * for a push to an unbounded queue, when a pop has waited for the push for too long. The comments name the exceptions.
- * Two more apply everywhere:
+ * thread can keep it from returning, wherever that thread was stopped. The call retries only when another operation
+ * succeeded, or, for a push to an unbounded queue, when a pop has waited for the push for too long. The comments name
+ * the exceptions. Two others apply everywhere:
  *   - An operation that succeeds while others wait on the other side takes the lock of their wait list to wake the
  *     first waiter. The lock is held for a few steps at a time.
  *   - A rendezvous queue has one lock, which is held while an element is copied.
@@ -56,7 +56,7 @@ typedef enum cen_queue_kind {
     CEN_QUEUE_RENDEZVOUS,
 } cen_queue_kind;
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_queue_options {
     size_t size;         /* sizeof(cen_queue_options), set by the macro */
     const char *name;    /* copied, cut after 31 bytes; default "queue" */
@@ -83,11 +83,11 @@ typedef struct cen_queue_options {
  */
 CEN_API cen_status cen_queue_new(const cen_queue_options *options, cen_queue **out, cen_error *error);
 
-/* A source is a queue from which an int64_t can be popped when its time has come. The element is that moment, on
- * cen_clock. Sources need no thread. cen_queue_close ends them early. */
+/* A source is a queue from which an int64_t can be popped when it is due. The element is the moment at which it became
+ * due, on the clock of cen_clock. Sources need no thread. cen_queue_close ends them early. */
 
 /* Create a source of one element, which is due at `deadline`. CEN_NOW and CEN_DEFAULT mean the present moment. With
- * CEN_NEVER the element never comes.
+ * CEN_NEVER, the element never becomes due.
  * Returns:
  *   OK
  *   INVALID    out is NULL
@@ -95,8 +95,8 @@ CEN_API cen_status cen_queue_new(const cen_queue_options *options, cen_queue **o
  */
 CEN_API cen_status cen_queue_after(cen_deadline deadline, cen_queue **out, cen_error *error);
 
-/* Create a source of an element every `period_ns`, the first one period from now. Ticks that nothing popped do not pile
- * up: at most one is waiting, and the next one keeps the rhythm of the first.
+/* Create a source that has an element every `period_ns`, for the first time one period from now. Ticks that are not
+ * popped do not pile up: at most one is waiting, and later ticks keep to the schedule of the first.
  * Returns:
  *   OK
  *   INVALID    out is NULL, or period_ns is not positive
@@ -112,23 +112,24 @@ CEN_API cen_status cen_queue_tick(int64_t period_ns, cen_queue **out, cen_error 
  */
 CEN_API cen_status cen_queue_never(cen_queue **out, cen_error *error);
 
-/* Free a queue and its memory. Elements that are left go to `drop`. No other call may be in progress. NULL is
- * allowed. */
+/* Free a queue and its memory. Any elements that are left are passed to `drop`. No other call may be in progress. NULL
+ * is allowed. */
 CEN_API void cen_queue_free(cen_queue *queue);
 
 /* ---- Push ---------------------------------------------------------------- */
 
-/* A push copies the element from `element`. With any status but OK nothing was pushed, and the caller's bytes are
- * unchanged. */
+/* A push copies the element from `element`. With any status other than OK, nothing was pushed, and the caller's bytes
+ * are unchanged. */
 
 /* Push an element if there is room.
  *
  * Blocking: never waits. The exception is an unbounded queue: one push in 255 links a new block (more often for
- * elements of more than 248 bytes, at most one in 3). A push that comes at that moment waits for the thread that links
- * it.
+ * elements of more than 248 bytes, at most one in 3). A push that is made at that moment waits for the thread that
+ * links the block.
  * Returns:
  *   OK
- *   FULL       bounded: there is no room, or the slot to be filled is still being emptied; rendezvous: no pop waits
+ *   FULL       bounded: there is no room, or the slot to be filled is still being emptied; rendezvous: no pop is
+ *              waiting
  *   CLOSED     the queue is closed
  *   NO_MEMORY  unbounded: out of memory for a block
  *   INVALID    queue or element is NULL, or the queue is a source
@@ -140,7 +141,7 @@ CEN_API cen_status cen_queue_try_push(cen_queue *queue, const void *element);
  * Blocking: until the queue's default_deadline.
  * Returns:
  *   OK
- *   CLOSED     the queue is closed, or was closed meanwhile
+ *   CLOSED     the queue is closed, or was closed during the wait
  *   TIMEOUT    the deadline passed first
  *   NO_MEMORY  unbounded: out of memory for a block
  *   INVALID    queue or element is NULL, or the queue is a source
@@ -156,10 +157,11 @@ CEN_API cen_status cen_queue_push(cen_queue *queue, const void *element);
  */
 CEN_API cen_status cen_queue_push_until(cen_queue *queue, const void *element, cen_deadline deadline);
 
-/* Push an element even if a bounded queue is full: then its oldest element is moved to `evicted` (element_size bytes).
- * *out says whether one was evicted. One call evicts at most one element. An unbounded queue is never full.
+/* Push an element even if a bounded queue is full. If it is full, its oldest element is moved to `evicted`
+ * (element_size bytes). *out says whether an element was evicted. One call evicts at most one element. An unbounded
+ * queue is never full.
  *
- * Blocking: may wait for a pop or a push that has begun on the same slot.
+ * Blocking: may wait for a pop or a push that is in progress on the same slot.
  * Returns:
  *   OK
  *   CLOSED     the queue is closed; if it was closed between eviction and push, *out is true and the oldest element is
@@ -171,16 +173,17 @@ CEN_API cen_status cen_queue_force_push(cen_queue *queue, const void *element, v
 
 /* ---- Pop ----------------------------------------------------------------- */
 
-/* A pop copies the oldest element to `element`, which is written only with OK. A closed queue is still popped until it
- * is empty; then pops fail with CLOSED. */
+/* A pop copies the oldest element to `element`, which is written only with OK. A closed queue can still be popped until
+ * it is empty; after that, pops fail with CLOSED. */
 
 /* Pop the oldest element if there is one.
  *
  * Blocking: never waits.
  * Returns:
  *   OK
- *   EMPTY    there is no element; or the oldest one is still being written by a push that has not returned; or,
- *            unbounded, another pop was stopped in the three steps in which it moves on to the next block
+ *   EMPTY    there is no element; or the oldest element is still being written by a push that has not returned; or, for
+ *            an unbounded queue, another pop was preempted during the three steps in which it moves on to the next
+ *            block
  *   CLOSED   the queue is closed and empty
  *   INVALID  queue or element is NULL
  */
@@ -208,30 +211,30 @@ CEN_API cen_status cen_queue_pop_until(cen_queue *queue, cen_deadline deadline, 
 
 /* ---- Close and state -------------------------------------------------------- */
 
-/* Close a queue. From now on pushes fail, and all waiters are woken. Elements that are buffered can still be popped.
+/* Close a queue. Later pushes fail, and all waiters are woken. Buffered elements can still be popped.
  * Returns:
  *   OK
- *   CLOSED   the queue is closed already
+ *   CLOSED   the queue is already closed
  *   INVALID  queue is NULL
  */
 CEN_API cen_status cen_queue_close(cen_queue *queue);
 
-/* The functions below never fail: a queue that is NULL is closed, holds nothing and has no name. */
+/* The functions below never fail: if the queue is NULL, they treat it as closed, empty and without a name. */
 
 /* Return whether the queue is closed. */
 CEN_API bool cen_queue_is_closed(const cen_queue *queue);
 
-/* Return the number of buffered elements, including one for each push in progress. It was true at some moment during
- * the call. A source has 1 when its element is due. */
+/* Return the number of buffered elements, including one for each push in progress. The number was correct at some
+ * moment during the call. For a source, it is 1 when its element is due. */
 CEN_API size_t cen_queue_length(const cen_queue *queue);
 
 /* Return the capacity: 0 for a rendezvous queue, SIZE_MAX for an unbounded queue, 1 for a source. */
 CEN_API size_t cen_queue_capacity(const cen_queue *queue);
 
-/* Return the bytes per element. */
+/* Return the size of an element, in bytes. */
 CEN_API size_t cen_queue_element_size(const cen_queue *queue);
 
-/* Return the name; it is valid as long as the queue. */
+/* Return the name, which is valid as long as the queue exists. */
 CEN_API const char *cen_queue_name(const cen_queue *queue);
 
 /* ---- Select -------------------------------------------------------------- */
@@ -266,21 +269,21 @@ static inline cen_case cen_case_pop(cen_queue *queue, void *element)
 }
 
 /* Wait until one of the cases is ready, do exactly that operation, and write its index to *out. If several are ready,
- * each is equally likely. A case is also ready if its queue is closed (and, for a pop, empty): the select then returns
- * CLOSED.
+ * each is equally likely to be chosen. A case is also ready if its queue is closed (and, for a pop, empty): the select
+ * then returns CLOSED.
  *
  * Blocking: until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
  *   OK         the operation is done; its index is in *out
- *   CLOSED     the queue of a case is closed; its index is in *out, and nothing was done
+ *   CLOSED     the queue of a case is closed; the index of that case is in *out, and nothing was done
  *   TIMEOUT    the deadline passed first; nothing was done, and *out is unchanged
- *   NO_MEMORY  out of memory for a push to an unbounded queue; its index is in *out, and nothing was done
+ *   NO_MEMORY  out of memory for a push to an unbounded queue; the index of that case is in *out, and nothing was done
  *   INVALID    cases or out is NULL, a case has no element, a case pushes to a source, or the select could never end
  *              because every queue is NULL and the deadline is CEN_NEVER; nothing was done
  */
 CEN_API cen_status cen_select(cen_case *cases, size_t count, cen_deadline deadline, size_t *out);
 
-/* Select as cen_select does, until the token is set (cenote/stop.h). With one case it is a push or a pop that can be
+/* Select as cen_select does, until the token is set (cenote/stop.h). With one case, it is a push or a pop that can be
  * stopped. `stop` NULL: no token.
  *
  * Blocking: until the deadline (CEN_DEFAULT: CEN_NEVER), or until the token is set.
@@ -292,7 +295,7 @@ CEN_API cen_status cen_select(cen_case *cases, size_t count, cen_deadline deadli
 CEN_API cen_status cen_select_stoppable(cen_case *cases, size_t count, cen_deadline deadline, cen_stop_token *stop,
                                         size_t *out);
 
-/* Select as cen_select does, but if several cases are ready, do the first of the array.
+/* Select as cen_select does, but if several cases are ready, do the first one in the array.
  *
  * Blocking: until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
@@ -301,7 +304,7 @@ CEN_API cen_status cen_select_stoppable(cen_case *cases, size_t count, cen_deadl
  */
 CEN_API cen_status cen_select_biased(cen_case *cases, size_t count, cen_deadline deadline, size_t *out);
 
-/* Do one operation that is ready now.
+/* Select as cen_select does, but only if a case is ready now.
  *
  * Blocking: never waits.
  * Returns:
@@ -311,15 +314,19 @@ CEN_API cen_status cen_select_biased(cen_case *cases, size_t count, cen_deadline
  */
 CEN_API cen_status cen_try_select(cen_case *cases, size_t count, size_t *out);
 
-/* ---- Caveats -------------------------------------------------------------- Bounded queue: a push that has taken its
- * slot and has not finished, because its thread was descheduled midway, keeps the elements behind it from being popped.
- * try_pop then returns EMPTY. Blocking forms wait for the push. Unbounded queue: a pop passes over such a slot instead,
- * and the slow push goes to the end of the queue. Its order among finished pushes is unaffected. Waiters are woken in
- * the order in which they came. A running thread may take an element or a slot first (barging). The woken waiter then
- * waits again, at the end. Waiters are woken one after another: a woken waiter that does not get to run holds up those
- * behind it, until it runs, or until pushes and pops of running threads take what there is. fork: a child may only free
- * a queue of its parent.
- */
+/* ---- Caveats -------------------------------------------------------------- */
+
+/* Bounded queue: a push that has taken its slot but has not finished, because its thread was preempted midway, keeps
+ * the elements behind it from being popped. try_pop then returns EMPTY. Functions that block wait for the push.
+ *
+ * Unbounded queue: a pop passes over such a slot instead, and the slow push goes to the end of the queue. The order of
+ * pushes that have finished does not change.
+ *
+ * Waiters are woken in FIFO order. A running thread may take an element or a slot before a woken waiter does (barging).
+ * The woken waiter then waits again, at the end. Waiters are woken one after another: a woken waiter that does not get
+ * to run holds up those behind it until it runs, or until pushes and pops of running threads take everything there is.
+ *
+ * Fork: the only call that a child may make for a queue of its parent is cen_queue_free. */
 
 #ifdef __cplusplus
 }

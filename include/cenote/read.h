@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Read sections: what a registry or a router returns in a section stays valid until the section ends. libcenote-route.
+ * Read sections: anything that a registry or a router returns in a section stays valid until the section ends.
+ * libcenote-route.
  *
  *     cen_read_begin();
  *     if (cen_registry_lookup(registry, key, &entry) == CEN_OK) use(cen_entry_value(entry));
  *     cen_read_end();
  *
- * Neither call waits, after the first one of a thread, and neither can fail. Sections nest. Keep them short: entries
- * and members that were removed meanwhile are kept in memory until the section ends. In a section a thread must not
- * free a registry, a router or a routing pool (MISUSE), poll or advance a manual runtime, or wait for a thread that
+ * Apart from a thread's first call, neither call waits, and neither can fail. Sections may nest. Keep them short:
+ * entries and members that are removed during a section are kept in memory until it ends. In a section, a thread must
+ * not free a registry, a router or a routing pool (MISUSE), poll or advance a manual runtime, or wait for a thread that
  * does one of these.
  *
- * Threads: a section belongs to its thread. A task of a crew ends a section in the step that began it.
+ * Threads: a section belongs to its thread. A task of a crew must end a section in the step that began it.
  */
 #ifndef CENOTE_READ_H
 #define CENOTE_READ_H
@@ -28,12 +29,12 @@ extern "C" {
 CEN_API CEN_DIRECT_ void cen_read_begin(void);
 CEN_API CEN_DIRECT_ void cen_read_end(void);
 
-/* Return true if the calling thread is in a read section. For functions that would have to wait there. */
+/* Return true if the calling thread is in a read section. This is for functions that would have to wait there. */
 CEN_API bool cen_read_is_open(void);
 
 /* Do not install liburcu's fork hooks. The library reads through liburcu, and installs its hooks for fork
  * (pthread_atfork) when the first registry or router is created. A program that installs the hooks of the bp flavour
- * itself calls this function before that: hooks that are installed twice deadlock at the first fork. */
+ * itself must call this function before that, because hooks that are installed twice deadlock at the first fork. */
 CEN_API void cen_rcu_skip_fork_hooks(void);
 
 #ifdef __cplusplus

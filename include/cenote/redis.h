@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver for pools of Redis connections, over hiredis, for threads or for an event loop. Part of libcenote-redis.
+ * A driver for pools of Redis connections, based on hiredis, for threads or for an event loop. Part of libcenote-redis.
  *
  *     cen_pool_options options = CEN_POOL_OPTIONS(.name = "cache", .driver = cen_redis("redis://app:secret@10.0.0.7/2"), .max = 8);
  *     if (cen_pool_new(&options, &pool, &error) != CEN_OK) die(error.text);
@@ -13,23 +13,25 @@
  *         puts(error.text);
  *     }
  *
- * A lease holds a redisContext of hiredis, or a redisAsyncContext if options.poller is set. It is connected,
- * authenticated and in its database. A connection that comes back in another state is reset before it is lent again.
+ * A lease holds a redisContext of hiredis, or a redisAsyncContext if options.poller is set. It is connected and
+ * authenticated, and its database is selected. A connection that is given back in another state is reset before it is
+ * lent again.
  *
- * The driver knows the state of a connection from memory, without asking the server, if all commands go through
- * cen_redis_command and its variants: they look at the command's name and at its reply. Commands may also be given to
- * hiredis directly. The driver notices them and resets the connection when it comes back; options.reset opts out.
+ * If all commands go through cen_redis_command and its variants, the driver knows the state of a connection from
+ * memory, without asking the server, because these functions inspect the name of each command and its reply. Commands
+ * may also be passed to hiredis directly. The driver notices this and resets the connection when it is given back;
+ * options.reset can turn this off.
  *
- * Not allowed on a connection of a pool: redisFree, redisReconnect, redisAsyncFree, redisAsyncDisconnect, another event
- * loop, other functions or private data of its reader.
+ * Not allowed on a pool's connection: redisFree, redisReconnect, redisAsyncFree, redisAsyncDisconnect, attaching
+ * another event loop, and replacing the functions or private data of its reader.
  *
- * Threads: a connection is used by its holder alone. The rest is about the asynchronous form. Callbacks run on the
- * poller's thread, or in cen_poller_poll. If a connection is discarded, or closed with its pool, the callbacks of its
- * pending commands run with a reply of NULL on the thread of the pool's runtime that closes it. The holder may call
- * cen_redis_command_async from any thread, and hiredis' own functions only on the poller's thread or in a callback.
- * Callbacks of one connection run one at a time, while the connection is locked: they must not wait for another thread
- * that sends on the same connection. The poller's allocator may be called while a connection is locked, too: do not
- * send on a connection while you hold a lock that this allocator takes.
+ * Threads: a connection is used only by its holder. The rest of this paragraph applies to the asynchronous form.
+ * Callbacks run on the poller's thread, or in cen_poller_poll. If a connection is discarded, or closed with its pool,
+ * the callbacks of its pending commands run with a reply of NULL on the thread of the pool's runtime that closes it.
+ * The holder may call cen_redis_command_async from any thread, and hiredis's own functions only on the poller's thread
+ * or in a callback. Callbacks of one connection run one at a time while the connection is locked, so they must not wait
+ * for another thread that sends on the same connection. The poller's allocator may also be called while a connection is
+ * locked, so do not send on a connection while holding a lock that the allocator takes.
  * Fork: the child closes its copies of the parent's descriptors. The server notices nothing.
  * TLS: not supported. A rediss:// URL is refused.
  */
@@ -59,23 +61,24 @@ extern "C" {
 /* The role that the server must report (ROLE) when a connection is opened and when it is tested. */
 typedef enum cen_redis_role {
     CEN_REDIS_ANY = 0,
-    CEN_REDIS_PRIMARY, /* a connection whose server replied READONLY is closed, too: it was demoted */
+    CEN_REDIS_PRIMARY, /* a connection whose server replied READONLY, because it was demoted, is closed as well */
     CEN_REDIS_REPLICA,
 } cen_redis_role;
 
-/* Which connections are reset when they come back. Every policy resets a connection that a command of cen_redis_command
- * or a variant has changed, that has unread replies, or that is subscribed. A reset is one round trip, on a helper
- * thread or over the poller. The give does not wait for it. */
+/* Which connections are reset when they are given back. Every policy resets a connection that was changed by a command
+ * sent with cen_redis_command or a variant, that has unread replies, or that is subscribed. A reset takes one round
+ * trip, on a helper thread or over the poller. The give does not wait for it. */
 typedef enum cen_redis_reset_policy {
     /* Default: also every connection that was used directly, by redisCommand, redisAppendCommand, redisAsyncCommand or
-     * their variants. The driver notices the bytes that hiredis wrote, and replies to commands that it did not see. A
-     * program that calls hiredis directly pays one reset per use. Call cen_redis_command instead, or opt out below. */
+     * their variants. The driver notices bytes that hiredis wrote and replies to commands that the driver did not see.
+     * A program that calls hiredis directly pays for one reset per use. To avoid this, call cen_redis_command instead,
+     * or opt out with a policy below. */
     CEN_REDIS_RESET_DIRECT = 0,
-    CEN_REDIS_RESET_NOTHING, /* opt out: direct use is ignored, unless the reader's buffer has unread replies */
+    CEN_REDIS_RESET_NOTHING, /* opt out: direct use is ignored, unless the reader's buffer contains unread replies */
     CEN_REDIS_RESET_ALL,     /* every connection, after each use */
     /* Opt out in part: direct use is ignored, unless a reply could be that of a command that changes the connection:
-     * OK, QUEUED, RESET, the arrays of SUBSCRIBE and HELLO. Replies that were left unread and have not arrived reach
-     * the next holder. */
+     * OK, QUEUED, RESET, or the arrays of SUBSCRIBE and HELLO. Replies that were left unread and have not arrived yet
+     * reach the next holder. */
     CEN_REDIS_RESET_CHANGES,
 } cen_redis_reset_policy;
 
@@ -90,42 +93,44 @@ typedef struct cen_redis_capacity_report {
     char text[320];       /* all of this as one sentence */
 } cen_redis_capacity_report;
 
-/* Zero means the default in every field, and CEN_OFF in a time means no limit. Fields are only ever appended.
- * cen_pool_new copies all that the fields point to, except the poller and `argument`. */
+/* Zero means the default in every field, and CEN_OFF in a time field means no limit. Fields are only ever appended.
+ * cen_pool_new copies everything that the fields point to, except the poller and `argument`. */
 typedef struct cen_redis_options {
     size_t size; /* sizeof(cen_redis_options), set by the macro */
     /* redis://[user[:password]@]host[:port][/database] or unix://[user[:password]@]/path[?db=database]; %41 stands for
      * A, except in numbers. Default redis://127.0.0.1:6379/0 */
     const char *url;
-    const char *name; /* of each connection, in the server's CLIENT LIST; default none */
+    const char *name; /* the name of each connection in the server's CLIENT LIST; default none */
     cen_redis_role role;
     cen_redis_reset_policy reset;
-    /* Limit for connecting, authenticating and selecting; default 5 s. Looking up a name comes before and has no limit.
-     * If the name has several addresses, the blocking form tries one after the other, each with this limit to connect.
-     * The asynchronous form tries only the first. */
+    /* Time limit for connecting, authenticating and selecting the database; default 5 s. The host name is looked up
+     * before that, without a limit. If it has several addresses, the blocking form tries one after another, with this
+     * limit for each connection attempt. The asynchronous form tries only the first. */
     int64_t connect_timeout_ns;
-    /* Blocking form only: how long a holder's command waits for the server. Then it fails, and the connection is
-     * broken. Default 30 s. Blocking commands such as BLPOP need a shorter timeout of their own. */
+    /* Blocking form only: how long a holder's command waits for the server before it fails and the connection counts as
+     * broken. Default 30 s. Blocking commands such as BLPOP must be given a shorter timeout. */
     int64_t command_timeout_ns;
-    int64_t test_timeout_ns;  /* of a health check; default 2 s */
-    int64_t reset_timeout_ns; /* of a reset; default 2 s */
-    /* Writes the password, with its final zero at most `room` bytes; replaces the URL's. Called whenever a connection
-     * is opened or reset, on that thread, so that the password may change. With a poller it must not wait. Any status
-     * but OK fails the opening, or the reset, with that status. An empty password means no AUTH. */
+    int64_t test_timeout_ns;  /* time limit of a health check; default 2 s */
+    int64_t reset_timeout_ns; /* time limit of a reset; default 2 s */
+    /* Writes the password to `out`, at most `room` bytes including the terminating zero. It replaces the URL's
+     * password. Called each time a connection is opened or reset, on the thread that does this, so the password may
+     * change. If there is a poller, this call must not wait. If the status is not OK, the open or the reset fails with
+     * that status. An empty password means no AUTH. */
     cen_status (*password)(void *argument, char *out, size_t room, cen_error *error);
-    /* Called once, when the first connection was opened, on the thread that opened it. */
+    /* Called once, after the first connection has been opened, on the thread that opened it. */
     void (*on_capacity)(void *argument, const struct cen_redis_capacity_report *report);
-    void *argument;        /* passed to these two */
+    void *argument;        /* passed to these two callbacks */
     uint32_t capacity_max; /* the pool's max, for on_capacity */
-    cen_poller *poller;    /* leases hold a redisAsyncContext over this poller, which outlives the pool; default none */
+    /* leases hold a redisAsyncContext over this poller, which must outlive the pool; default none */
+    cen_poller *poller;
 } cen_redis_options;
 
 /* Options with the given fields set and all others zero. */
 #define CEN_REDIS_OPTIONS(...) CEN_OPTIONS_(cen_redis_options, __VA_ARGS__)
 
 /* Return a driver for connections to a server, with default options or with the given ones. It always succeeds:
- * cen_pool_new parses and copies, and reports INVALID if the URL or an option is wrong. The string, or the options,
- * must stay valid until cen_pool_new has returned. */
+ * cen_pool_new parses and copies the settings, and reports INVALID if the URL or an option is wrong. The string or the
+ * options must stay valid until cen_pool_new has returned. */
 CEN_API cen_driver cen_redis(const char *url);
 CEN_API cen_driver cen_redis_with(const cen_redis_options *options);
 
@@ -147,28 +152,28 @@ typedef enum cen_redis_code {
 
 /* ---- Commands ------------------------------------------------------------------------------------------ */
 
-/* Send a command and wait for its reply, like redisvCommand, redisCommand and redisCommandArgv. Blocking form only;
- * they also work on a context that no pool lent. They raise no SIGPIPE. Return the reply, to be freed with
- * freeReplyObject, or NULL if the connection is lost or the command cannot be formatted: context->err says which.
- * CLIENT REPLY OFF and SKIP have no reply: NULL is returned at once, with context->err 0. */
+/* Send a command and wait for its reply, like redisvCommand, redisCommand and redisCommandArgv. Blocking form only.
+ * These functions also work on a context that was not lent by a pool, and raise no SIGPIPE. Return the reply, to be
+ * freed with freeReplyObject, or NULL if the connection is lost or the command cannot be formatted; context->err states
+ * which. CLIENT REPLY OFF and SKIP have no reply: NULL is returned immediately, with context->err 0. */
 CEN_API redisReply *cen_redis_vcommand(redisContext *context, const char *format, va_list list);
 CEN_API redisReply *cen_redis_command(redisContext *context, const char *format, ...);
 CEN_API redisReply *cen_redis_command_argv(redisContext *context, int count, const char **arguments,
                                            const size_t *lengths);
 
 /* Append a command to a pipeline, like redisAppendCommand and redisAppendCommandArgv. redisGetReply returns the replies
- * in order. Do not append a command directly to hiredis before the first reply: the driver notices it only if its reply
- * arrives with the others. Return REDIS_OK or REDIS_ERR. */
+ * in order. Do not append a command directly to hiredis before reading the first reply: the driver notices such a
+ * command only if its reply arrives with the others. Return REDIS_OK or REDIS_ERR. */
 CEN_API int cen_redis_append(redisContext *context, const char *format, ...);
 CEN_API int cen_redis_append_argv(redisContext *context, int count, const char **arguments, const size_t *lengths);
 
 /* Send a command without waiting, like redisAsyncCommand and redisAsyncCommandArgv, but from any thread.
- * Callbacks: `done` may be NULL. Its reply is freed when it returns. If the connection is lost the reply is NULL; the
- * context is still valid then, and is given back as usual.
+ * Callbacks: `done` may be NULL. The reply passed to it is freed when it returns. If the connection is lost, the reply
+ * is NULL; the context is still valid and is given back as usual.
  *
- * Return REDIS_OK; or REDIS_ERR, and nothing was sent: the
- * connection is lost, out of memory, or the command is SUBSCRIBE or a variant, MONITOR or CLIENT REPLY. Their
- * replies do not match commands one to one, so they need a connection outside the pool. */
+ * Return REDIS_OK. Return REDIS_ERR if nothing was sent, because the connection is lost, memory ran out, or the command
+ * is SUBSCRIBE or a variant, MONITOR or CLIENT REPLY. Replies to these commands do not match commands one to one, so
+ * they need a connection outside the pool. */
 CEN_API int cen_redis_command_async(redisAsyncContext *context, redisCallbackFn *done, void *argument,
                                     const char *format, ...);
 CEN_API int cen_redis_command_argv_async(redisAsyncContext *context, redisCallbackFn *done, void *argument, int count,

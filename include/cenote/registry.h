@@ -16,24 +16,25 @@
  *
  *     cen_registry_free(registry);
  *
- * A registry is UNIQUE, with at most one entry under a key, or DUPLICATE, with any number. Entries under one key are in
- * the order in which they were registered.
+ * A registry is either UNIQUE, with at most one entry under a key, or DUPLICATE, with any number. Entries under one key
+ * are kept in the order in which they were registered.
  *
  * Reading (lookup, pick, nth, count, each) takes no lock and never waits. An entry that was found stays in memory until
- * the read section ends, even if it is removed meanwhile. The program must keep a value that it frees for as long:
- * `release` reports when the value may be freed. An entry that was removed before a call began is not found by it.
+ * the read section ends, even if it is removed in the meantime. If the program frees values, it must keep them for just
+ * as long: `release` reports when a value may be freed. A call does not find an entry that was removed before the call
+ * began.
  *
- * Changing (register, unregister, remove, update) takes a lock. The time does not depend on the number of entries,
- * neither under the key nor in the registry. If much was removed in a short time, or many keys were added, a change
- * waits until the open read sections have ended. So a thread in a read section must not wait for a thread that changes
- * a registry. A change that is made in a read section does not wait for others.
+ * Changing (register, unregister, remove, update) takes a lock. The time it takes does not depend on the number of
+ * entries under the key or in the registry. If many entries were removed in a short time, or many keys were added, a
+ * change waits until the open read sections have ended. So a thread in a read section must not wait for a thread that
+ * changes a registry. A change that is made within a read section does not wait for other sections.
  *
- * The number of an entry (cen_registry_register, cen_entry_number) names the entry outside of read sections. It is
- * never used again: if the entry is gone, calls with its number return STALE and touch nothing.
+ * The number of an entry (cen_registry_register, cen_entry_number) identifies the entry outside of read sections.
+ * Numbers are never reused: if the entry is gone, calls with its number return STALE and touch nothing.
  *
  * Threads: every function may be called from any thread. While cen_registry_free runs, and afterwards, no other call on
  * the registry is allowed, but owners may end.
- * Fork: in the child every call returns FORKED and touches nothing, cen_registry_free included.
+ * Fork: in the child, every call, including cen_registry_free, returns FORKED and touches nothing.
  */
 #ifndef CENOTE_REGISTRY_H
 #define CENOTE_REGISTRY_H
@@ -67,7 +68,7 @@ typedef enum cen_registry_kind {
 /* What has changed. */
 typedef enum cen_registry_change {
     CEN_REGISTERED = 1, /* an entry was registered, or existed when the listener was added (is_old) */
-    CEN_UPDATED,        /* an entry has another value */
+    CEN_UPDATED,        /* an entry has a new value */
     CEN_UNREGISTERED,   /* an entry was removed; `reason` says why */
     /* the last call of every listener: all entries are gone, and the listener's handle ends when the call returns */
     CEN_REGISTRY_ENDS,
@@ -75,49 +76,51 @@ typedef enum cen_registry_change {
 
 /* Why an entry was removed. */
 typedef enum cen_registry_reason {
-    CEN_REASON_NONE = 0,    /* it was not */
+    CEN_REASON_NONE = 0,    /* it was not removed */
     CEN_REASON_REMOVED,     /* by cen_registry_unregister or cen_registry_remove */
     CEN_REASON_OWNER_ENDED, /* its owner ended */
     CEN_REASON_FREED,       /* its registry is being freed */
 } cen_registry_reason;
 
-/* One change. Everything is valid until the listener returns; the value as long as `release` allows. */
+/* One change. Everything is valid until the listener returns, except that the value is valid as long as `release`
+ * allows. */
 typedef struct cen_registered {
     cen_registry_change change;
-    cen_registry_reason reason; /* of UNREGISTERED */
-    bool is_old;                /* of REGISTERED: the entry existed when the listener was added */
+    cen_registry_reason reason; /* for UNREGISTERED */
+    bool is_old;                /* for REGISTERED: the entry existed when the listener was added */
     cen_registry *registry;
-    const cen_entry *entry; /* NULL in REGISTRY_ENDS; then all that follows is zero */
+    const cen_entry *entry; /* NULL for REGISTRY_ENDS, for which all fields below are zero */
     cen_key key;
     cen_owner *owner;
     uint64_t number; /* the entry's */
-    void *value;     /* the value after this change; of UNREGISTERED, the last one */
-    void *before;    /* of UPDATED: the value before it */
-    bool more;       /* the same listener is called with another change next, unless it is removed before */
+    void *value;     /* the value after this change; for UNREGISTERED, the last one */
+    void *before;    /* for UPDATED: the previous value */
+    bool more;       /* the same listener is called with another change next, unless it is removed first */
 } cen_registered;
 
 /* A listener: called for changes in exactly the order in which they were made, one call at a time in a registry, with
- * no lock held. It runs on the thread that made the change, or on another one that is calling listeners at that moment.
- * So a change may return before the listener is called for it. If that thread is in a read section, the listener is.
+ * no lock held. It runs on the thread that made the change, or on another thread that is calling listeners at that
+ * moment. So a change may return before the listener is called for it. If the thread is in a read section, the listener
+ * runs in that section.
  *
  * A listener may call the registry and change it; listeners are called for such a change afterwards. It must return. */
 typedef void (*cen_registry_listener)(void *argument, const cen_registered *change);
 
 /* ---- Creating and freeing ------------------------------------------------------------------ */
 
-/* Options of a registry. Zero means default in every field. Fields are only ever appended. */
+/* Options of a registry. Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_registry_options {
     size_t size;                    /* sizeof(cen_registry_options), set by the macro */
     const char *name;               /* copied, cut after 47 bytes; default "registry" */
     cen_registry_kind kind;         /* default CEN_UNIQUE */
     cen_registry_listener listener; /* called for every change; cen_registry_listen adds more; default none */
     /* Called once for each value that was registered or set by an update, when its entry is gone or has another value
-     * and no read section can still see it. From then on the program may free the value. Runs on a helper of the
+     * and no read section can still see it. After that, the program may free the value. Runs on a helper of the
      * runtime, within a change, or in cen_registry_free, with no lock held and outside of read sections. It may call
      * the registry, but must not free it. Default none. */
     void (*release)(void *argument, void *value);
     void *argument;                 /* passed to listener and release */
-    cen_runtime *runtime;           /* releases what was removed; outlives the registry; default the process' own */
+    cen_runtime *runtime;           /* releases what was removed; must outlive the registry; default the process's own */
     const cen_allocator *allocator; /* default malloc */
 } cen_registry_options;
 
@@ -133,8 +136,8 @@ typedef struct cen_registry_options {
  */
 CEN_API cen_status cen_registry_new(const cen_registry_options *options, cen_registry **out, cen_error *error);
 
-/* Remove all entries of all owners, call the listeners, and free the registry. The owners live on. NULL is allowed.
- * With any status but OK nothing changes.
+/* Remove all entries of all owners, call the listeners, and free the registry. The owners continue to exist. NULL is
+ * allowed. With any status other than OK, nothing changes.
  *
  * Blocking: waits for open read sections, for a listener that is running, and for the last release.
  * Returns:
@@ -146,8 +149,8 @@ CEN_API cen_status cen_registry_free(cen_registry *registry);
 
 /* ---- Changing it ----------------------------------------------------------------------------- */
 
-/* Register an entry under a key, after those that are there. `owner` NULL: the calling thread. *number, if not NULL, is
- * the entry's number. `value` may be NULL. With any status but OK nothing is registered.
+/* Register an entry under a key, after any existing entries. `owner` NULL: the calling thread. *number, if not NULL, is
+ * the entry's number. `value` may be NULL. With any status other than OK, nothing is registered.
  * Returns:
  *   OK         the entry is registered
  *   EXISTS     the registry is UNIQUE, and the key has an entry; error->text names the key and its owner
@@ -155,7 +158,7 @@ CEN_API cen_status cen_registry_free(cen_registry *registry);
  *   MISUSE     owner is NULL in a step of a crew's task
  *   INVALID    registry is NULL, or the key is NULL or too long
  *   NO_MEMORY  out of memory
- *   SYSTEM     owner is NULL, and the system has no key left to notice the end of the thread
+ *   SYSTEM     owner is NULL, and no thread-specific key is left to notice the end of the thread
  *   FORKED     the registry or the owner belongs to the parent process
  */
 CEN_API cen_status cen_registry_register(cen_registry *registry, cen_key key, void *value, cen_owner *owner,
@@ -171,7 +174,7 @@ CEN_API cen_status cen_registry_register(cen_registry *registry, cen_key key, vo
  */
 CEN_API cen_status cen_registry_unregister(cen_registry *registry, cen_key key, cen_owner *owner, cen_error *error);
 
-/* Remove the entry with that number, whichever owner it has. error->text names the registry and the number.
+/* Remove the entry with the given number, regardless of its owner. error->text names the registry and the number.
  * Returns:
  *   OK       the entry was removed
  *   STALE    the entry is gone, or is in another registry
@@ -180,8 +183,8 @@ CEN_API cen_status cen_registry_unregister(cen_registry *registry, cen_key key, 
  */
 CEN_API cen_status cen_registry_remove(cen_registry *registry, uint64_t number, cen_error *error);
 
-/* Set the value of the entry with that number. *before, if not NULL, is the value that it replaces. A reader sees one
- * or the other. error->text names the registry and the number.
+/* Set the value of the entry with the given number. *before, if not NULL, is the value that it replaces. A reader sees
+ * either the old value or the new one. error->text names the registry and the number.
  * Returns:
  *   OK         the entry has the new value
  *   STALE      the entry is gone, or is in another registry
@@ -194,7 +197,7 @@ CEN_API cen_status cen_registry_update(cen_registry *registry, uint64_t number, 
 
 /* ---- Reading it, in a read section ------------------------------------------------------------------ */
 
-/* Look up the entry under a key; of several, the oldest.
+/* Look up the entry under a key. If there are several, the oldest one is found.
  * Returns:
  *   OK       *out is the entry, until the read section ends
  *   ABSENT   there is no entry under the key
@@ -211,8 +214,8 @@ CEN_API cen_status cen_registry_lookup(cen_registry *registry, cen_key key, cons
  */
 CEN_API cen_status cen_registry_pick(cen_registry *registry, cen_key key, const cen_entry **out);
 
-/* Get the entry at an index, from 0, among those under a key, in constant time. Indexes are not in the order of
- * registration: when an entry is removed, the last one gets its index.
+/* Get the entry at an index among those under a key, in constant time. Indexes begin at 0. They are not in the order of
+ * registration: when an entry is removed, the last one takes over its index.
  * Returns:
  *   OK      *out is the entry, until the read section ends
  *   ABSENT  there is no entry at that index
@@ -220,8 +223,8 @@ CEN_API cen_status cen_registry_pick(cen_registry *registry, cen_key key, const 
  */
 CEN_API cen_status cen_registry_nth(cen_registry *registry, cen_key key, size_t index, const cen_entry **out);
 
-/* Return an entry's value, key, owner, number and registry. The bytes of the key are the entry's. All are valid until
- * the read section ends in which the entry was found. */
+/* Return an entry's value, key, owner, number and registry. The bytes of the key belong to the entry. All are valid
+ * until the end of the read section in which the entry was found. */
 CEN_API void *cen_entry_value(const cen_entry *entry);
 CEN_API cen_key cen_entry_key(const cen_entry *entry);
 CEN_API cen_owner *cen_entry_owner(const cen_entry *entry);
@@ -230,20 +233,20 @@ CEN_API cen_registry *cen_entry_registry(const cen_entry *entry);
 
 /* ---- Reading it, anywhere --------------------------------------------------------------------------- */
 
-/* Call `visit` for each entry under a key, in the order of registration, until it returns false. An entry that is there
- * during the whole call is visited exactly once. An entry that is registered or removed meanwhile is visited once or
- * not at all.
+/* Call `visit` for each entry under a key, in the order of registration, until it returns false. An entry that exists
+ * during the whole call is visited exactly once. An entry that is registered or removed during the call is visited once
+ * or not at all.
  *
  * Callbacks: `visit` is called in a read section. It may change the registry.
  * Returns:
- *   OK       the visit is over, even if there is no entry
+ *   OK       the visit is complete, even if there is no entry
  *   INVALID  registry or visit is NULL, or the key is NULL or too long
  *   FORKED   the registry belongs to the parent process
  */
 CEN_API cen_status cen_registry_each(cen_registry *registry, cen_key key,
                                      bool (*visit)(void *argument, const cen_entry *entry), void *argument);
 
-/* Call `visit` for every entry of the registry, as cen_registry_each does: key after key, the keys in no particular
+/* Call `visit` for every entry of the registry, as cen_registry_each does: key by key, with the keys in no particular
  * order.
  * Returns:
  *   OK       the visit is over
@@ -265,9 +268,9 @@ CEN_API cen_status cen_registry_count(cen_registry *registry, cen_key key, size_
 
 typedef struct cen_listening cen_listening;
 
-/* Add a listener for one key, or, if `key` is NULL, for all. It is called for each entry that exists now, as REGISTERED
- * with is_old, and then for every change that is made from now on. Each change calls all listeners, in the order in
- * which they were added, so its time grows with their number.
+/* Add a listener for one key or, if `key` is NULL, for all keys. It is called for each entry that already exists, as
+ * REGISTERED with is_old set, and then for every later change. Each change calls all listeners, in the order in which
+ * they were added, so the time of a change grows with their number.
  *
  * Callbacks: when this returns, the listener has been called for the existing entries, with two exceptions: if another
  * thread is calling listeners at that moment, or if a listener calls this, it is called for them soon afterwards.
@@ -281,7 +284,7 @@ typedef struct cen_listening cen_listening;
 CEN_API cen_status cen_registry_listen(cen_registry *registry, const cen_key *key, cen_registry_listener listener,
                                        void *argument, cen_listening **out, cen_error *error);
 
-/* Remove a listener. NULL is allowed. Call it before cen_registry_free, which removes all listeners itself.
+/* Remove a listener. NULL is allowed. Call this only before cen_registry_free, which removes all listeners itself.
  *
  * Blocking: waits until a running call of the listener has returned. When this returns, the listener is not running and
  * is not called again. If the listener removes itself, the current call is its last one.
@@ -294,17 +297,17 @@ CEN_API cen_status cen_registry_unlisten(cen_listening *listening);
 
 /* ---- Stats ---------------------------------------------------------------------------------------------- */
 
-/* Stats of a registry. All numbers were true at one moment, and entries = registered - removed - owner_ended. */
+/* Stats of a registry. The numbers are a consistent snapshot, so entries = registered - removed - owner_ended. */
 typedef struct cen_registry_stats {
     size_t size;                   /* sizeof(cen_registry_stats), set by CEN_SIZED */
-    uint64_t keys, entries;        /* that exist now */
-    uint64_t registered;           /* entries that were registered, ever */
-    uint64_t removed, owner_ended; /* entries that were removed by a call, and by the end of their owner */
-    uint64_t updated;              /* updates, ever */
+    uint64_t keys, entries;        /* keys and entries that exist now */
+    uint64_t registered;           /* entries registered so far */
+    uint64_t removed, owner_ended; /* entries removed by a call, and by the end of their owner */
+    uint64_t updated;              /* updates so far */
     uint64_t refused;              /* registers that failed with EXISTS */
-    uint64_t listeners;            /* also those that are yet to be called for the entries that existed */
+    uint64_t listeners;            /* including those that are yet to be called for existing entries */
     uint64_t untold;               /* changes for which listeners are yet to be called */
-    uint64_t buckets;              /* of the table of keys, which grows by doubling and never shrinks */
+    uint64_t buckets;              /* buckets of the key table, which grows by doubling and never shrinks */
 } cen_registry_stats;
 
 /* Read the stats.

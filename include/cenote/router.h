@@ -19,21 +19,21 @@
  *         cen_route_done(&route, fine ? CEN_OUTCOME_OK : CEN_OUTCOME_FAILED, 0);
  *     }
  *
- * A route counts a use of its member until it is done. The member may go down or be removed meanwhile: its memory
- * stays, and cen_route_done returns DOWN. A caller that needs no count picks in a read section. The member that it
- * finds stays until the section ends:
+ * A route counts as a use of its member until it is done. If the member goes down or is removed in the meantime, its
+ * memory stays valid, and cen_route_done returns DOWN. A caller that does not need its use to be counted can pick a
+ * member in a read section. The member then stays valid until the section ends:
  *
  *     cen_read_begin();
  *     if (cen_router_peek(router, NULL, &member) == CEN_OK) use(cen_member_value(member));
  *     cen_read_end();
  *
- * Cost: a pick does not wait while a member has room. With the strategies that say so (strategy.h) it takes no lock and
- * writes no memory that other threads write, unless a limit is set: a member with a limit has one counter for all
+ * Cost: a pick does not wait while a member has room. With the strategies that say so (strategy.h), it takes no lock
+ * and writes no memory that other threads write, unless a limit is set: a member with a limit has one counter for all
  * threads.
  *
  * Threads: every function may be called from any thread. A member's handle belongs to the code that added it, until
  * cen_member_remove.
- * Fork: in the child every call returns FORKED and touches nothing.
+ * Fork: in the child, every call returns FORKED and touches nothing.
  */
 #ifndef CENOTE_ROUTER_H
 #define CENOTE_ROUTER_H
@@ -60,7 +60,7 @@ typedef struct cen_router cen_router;
 
 /* State of a member. */
 typedef enum cen_member_state {
-    CEN_MEMBER_CONNECTING = 0, /* added, and not up so far */
+    CEN_MEMBER_CONNECTING = 0, /* added, but not up yet */
     CEN_MEMBER_UP,             /* may be picked */
     CEN_MEMBER_FULL,           /* up, with its maximum of uses in flight */
     CEN_MEMBER_DRAINING,       /* not picked; becomes DOWN when its last use in flight has ended */
@@ -72,14 +72,14 @@ typedef enum cen_member_state {
 CEN_API const char *cen_member_state_name(cen_member_state state);
 
 /* The maximum number of uses in flight, whatever the limits are. A member with a limit has one counter for all threads.
- * A member without one has up to 16 counters, each shared by some of the threads, and the maximum holds for each
- * counter. One more use is FULL. If no member of the router has a limit, it fails with FULL at once, without a wait. A
- * program that reaches the maximum most likely forgets cen_route_done. */
+ * A member without a limit has up to 16 counters, each shared by some of the threads, and the maximum applies to each
+ * counter. One more use finds the member full. If no member of the router has a limit, such a route fails with FULL
+ * immediately, without waiting. A program that reaches the maximum most likely forgets to call cen_route_done. */
 #define CEN_IN_FLIGHT_MAX 4194304
 
 /* ---- Routers --------------------------------------------------------------------- */
 
-/* Options of a router. Zero means default in every field. Fields are only ever appended. */
+/* Options of a router. Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_router_options {
     size_t size;           /* sizeof(cen_router_options), set by the macro */
     const char *name;      /* copied, cut after 47 bytes; default "router" */
@@ -88,25 +88,26 @@ typedef struct cen_router_options {
     int64_t target_in_flight; /* from this many uses in flight on, other members are preferred; 0 or CEN_OFF: none */
     int64_t max_in_flight;    /* maximum number of uses in flight; 0 or CEN_OFF: no limit */
     int64_t max_uses;         /* the member drains after this many uses since it came up; 0 or CEN_OFF: no limit */
-    /* max lifetime: the member drains when it has been up for this long, or for up to a tenth less, at random; 0 or
+    /* max lifetime: the member drains when it has been up for this long, less a random amount of up to a tenth; 0 or
      * CEN_OFF: no limit */
     int64_t max_lifetime_ns;
     /* queue limit: maximum number of routes that wait because no member is up or all are full; default 1024; CEN_OFF:
      * no limit, CEN_NONE: none waits */
     int64_t max_waiters;
-    /* what CEN_DEFAULT means as a deadline of a route; default CEN_NOW: a route without room fails at once */
+    /* what CEN_DEFAULT means as a deadline of a route; default CEN_NOW: if there is no room, a route fails
+     * immediately */
     cen_deadline default_deadline;
-    /* measure the latency of routes even if the strategy does not need it; costs two clock readings a route, and
-     * 15 KiB */
+    /* measure the latency of routes even if the strategy does not need it; costs two clock readings per route, and 15
+     * KiB of memory */
     bool measure;
     /* Called when the state of a member has changed, one call at a time, on any thread, with no lock held. The calls
-     * for one member are in order. A state that has passed before it could be reported is left out, except that a
-     * member that is DOWN again is reported again. FULL is not reported, because it may change with every use: see
-     * cen_member_state_of. `cause` is NULL or valid during the call. */
+     * for one member are in order. A state that has passed before it could be reported is left out, with one exception:
+     * a member that has come up and gone DOWN again is reported as DOWN again. FULL is not reported, because it may
+     * change with every use: see cen_member_state_of. `cause` is NULL or valid during the call. */
     void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to,
                     const cen_error *cause);
     void *argument;                 /* passed to `changed` */
-    cen_runtime *runtime;           /* keeps deadlines and lifetimes; default the process' own */
+    cen_runtime *runtime;           /* handles deadlines and lifetimes; default the process's own */
     const cen_allocator *allocator; /* default malloc */
 } cen_router_options;
 
@@ -130,8 +131,8 @@ typedef struct cen_router_report {
     uint32_t waited; /* routes that waited for a member and failed with CLOSED */
 } cen_router_report;
 
-/* Close the router: routes fail with CLOSED from now on, waiting ones included. *report, if not NULL, is filled in with
- * OK and with TIMEOUT. A router may be closed again, to wait for longer.
+/* Close the router: waiting routes and later ones fail with CLOSED. *report, if not NULL, is filled in if the status is
+ * OK or TIMEOUT. A router may be closed again, to wait longer.
  *
  * Blocking: until no use is in flight, or until the deadline (CEN_DEFAULT: CEN_NOW). Also waits for open read sections,
  * unless it is called in one.
@@ -148,8 +149,9 @@ CEN_API cen_status cen_router_close(cen_router *router, cen_deadline deadline, c
 /* Close the router, remove every member, and free the memory. NULL is allowed. Members that are in use keep their part
  * of the memory until their last route is done.
  *
- * Blocking: waits for open read sections, and not for uses.
- * Threads: no thread may use the router or the handle of a member meanwhile or afterwards. Routes may still be done.
+ * Blocking: waits for open read sections, but not for uses.
+ * Threads: during this call and afterwards, no thread may use the router or the handle of a member. Routes may still be
+ * ended with cen_route_done.
  * Returns:
  *   OK      the router is freed, or was NULL
  *   MISUSE  called in a read section
@@ -159,11 +161,11 @@ CEN_API cen_status cen_router_free(cen_router *router);
 
 /* ---- Members --------------------------------------------------------------------- */
 
-/* Options of a member. Zero means default in every field. Fields are only ever appended. */
+/* Options of a member. Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_member_options {
     size_t size;      /* sizeof(cen_member_options), set by the macro */
     const char *name; /* copied, cut after 63 bytes; need not be unique; default "member 7", with a number of its own */
-    void *value;      /* what a route gets */
+    void *value;      /* the value of a route to this member */
     uint32_t weight;  /* for strategies that use it; default 1, at most 65535 */
     /* as in cen_router_options; 0: the router's, CEN_OFF: none */
     int64_t target_in_flight, max_in_flight, max_uses, max_lifetime_ns;
@@ -188,11 +190,11 @@ typedef struct cen_member_options {
 CEN_API cen_status cen_router_add(cen_router *router, const cen_member_options *options, cen_member **out,
                                   cen_error *error);
 
-/* Bring a member up: it can be picked from now on, and waiters are served. Its uses and its lifetime are counted from
- * now on. A member that is up or ejected stays as it is. error->text names the router and the member.
+/* Bring a member up: it can now be picked, and waiters are served. Its uses and its lifetime are counted from this
+ * moment. A member that is already up or ejected stays as it is. error->text names the router and the member.
  * Returns:
  *   OK         the member is up, or was ejected and still is
- *   BUSY       it drains: wait until it is DOWN, or call cen_member_down first
+ *   BUSY       it is draining: wait until it is DOWN, or call cen_member_down first
  *   NO_MEMORY  out of memory; nothing changes
  *   CLOSED     the router is closed
  *   INVALID    member is NULL, or was removed
@@ -200,18 +202,18 @@ CEN_API cen_status cen_router_add(cen_router *router, const cen_member_options *
  */
 CEN_API cen_status cen_member_up(cen_member *member, cen_error *error);
 
-/* Bring up `count` members of one router, in that order. They can be picked all at once. Each change costs time in
- * proportion to the number of members, so a hundred thousand members that come up one by one cost the square of that.
- * The first member that fails ends the call. *out, if not NULL, is the number of members before it, which are up.
+/* Bring up `count` members of one router, in that order. They all become available in a single change. The time of a
+ * change is proportional to the number of members, so bringing up a hundred thousand members one by one takes time
+ * proportional to the square of their number. The first member that fails ends the call. *out, if not NULL, is the
+ * number of members before it, which are up.
  * Returns:
  *   OK       all members are up
- *   INVALID  also: members is NULL, or they are not all of one router; then none is brought up
- *   others   as cen_member_up, of the first that failed
+ *   INVALID  also: members is NULL, or the members do not all belong to one router; then none is brought up
+ *   others   as cen_member_up, for the first member that failed
  */
 CEN_API cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out, cen_error *error);
 
-/* Take a member down: it is not picked from now on. Routes that have it return DOWN when they are done. `cause` may be
- * NULL.
+/* Take a member down: it is not picked again. Routes to it return DOWN when they are done. `cause` may be NULL.
  * Returns:
  *   OK       the member is down
  *   INVALID  member is NULL
@@ -219,8 +221,8 @@ CEN_API cen_status cen_members_up(cen_member *const *members, size_t count, size
  */
 CEN_API cen_status cen_member_down(cen_member *member, const cen_error *cause);
 
-/* Drain a member: it is not picked from now on, and becomes DOWN when its last use in flight has ended. error->text
- * names the member and its state.
+/* Drain a member: it is not picked again, and becomes DOWN when its last use in flight has ended. error->text names the
+ * member and its state.
  * Returns:
  *   OK       the member drains
  *   INVALID  member is NULL, or is neither up, ejected nor draining
@@ -228,18 +230,19 @@ CEN_API cen_status cen_member_down(cen_member *member, const cen_error *cause);
  */
 CEN_API cen_status cen_member_drain(cen_member *member, cen_error *error);
 
-/* Eject a member: it is not picked for `ns` nanoseconds, or, with 0, until cen_member_restore. Then it is up again. A
- * member that is ejected already gets the new time. error->text names the member and its state.
+/* Eject a member: it is not picked for `ns` nanoseconds, or, if `ns` is 0, until cen_member_restore is called. Then it
+ * is up again. If a member is already ejected, the new time replaces the old one. error->text names the member and its
+ * state.
  * Returns:
  *   OK       the member is ejected
  *   INVALID  member is NULL, or is neither up nor ejected; or ns is negative
- *   SYSTEM   the system has no thread to keep the time; nothing changes
+ *   SYSTEM   the timer thread could not be started; nothing changes
  *   FORKED   the router belongs to the parent process
  */
 CEN_API cen_status cen_member_eject(cen_member *member, int64_t ns, cen_error *error);
 
-/* End the ejection of a member: it is up again, and waiters are served. A member that is up stays as it is. error->text
- * names the member and its state.
+/* End the ejection of a member: it is up again, and waiters are served. A member that is already up stays as it is.
+ * error->text names the member and its state.
  * Returns:
  *   OK         the member is up
  *   INVALID    member is NULL, or is neither ejected nor up
@@ -249,7 +252,7 @@ CEN_API cen_status cen_member_eject(cen_member *member, int64_t ns, cen_error *e
  */
 CEN_API cen_status cen_member_restore(cen_member *member, cen_error *error);
 
-/* Remove a member. It goes down, and the handle ends. Its memory is freed when its last use has ended.
+/* Remove a member. It goes down, and the handle becomes invalid. Its memory is freed when its last use has ended.
  * Returns:
  *   OK       the member is removed
  *   INVALID  member is NULL, or was removed before
@@ -257,16 +260,16 @@ CEN_API cen_status cen_member_restore(cen_member *member, cen_error *error);
  */
 CEN_API cen_status cen_member_remove(cen_member *member);
 
-/* Return a member's value, name and state. The caller has added the member, has it in a route, or has picked it in a
- * read section that has not ended. */
+/* Return a member's value, name and state. The caller must have added the member, have it in a route, or have picked it
+ * in a read section that has not ended. */
 CEN_API CEN_DIRECT_ void *cen_member_value(const cen_member *member);
 CEN_API const char *cen_member_name(const cen_member *member);
 CEN_API cen_member_state cen_member_state_of(const cen_member *member);
 
 /* ---- Picking --------------------------------------------------------------------- */
 
-/* Pick a member without counting a use. Call it in a read section: the member stays until the section ends. Full
- * members are picked, too. `hint` may be NULL.
+/* Pick a member without counting a use. Call it in a read section: the member stays valid until the section ends. Full
+ * members may also be picked. `hint` may be NULL.
  *
  * Blocking: never waits.
  * Returns:
@@ -287,23 +290,23 @@ typedef struct cen_route {
     uint64_t tag_;
 } cen_route;
 
-/* Pick a member that has room, and count a use of it. If none has room, or other routes wait already, wait for one.
- * Waiters are served FIFO. `hint` may be NULL.
+/* Pick a member that has room, and count a use of it. If no member has room, or other routes are already waiting, wait
+ * for one. Waiters are served FIFO. `hint` may be NULL.
  *
- * error->text counts the members by state. error->cause is CEN_CAUSE_NO_MEMBER or CEN_CAUSE_MEMBERS_FULL. If too many
- * routes wait, it is CEN_CAUSE_QUEUE_FULL, and error->current and error->max have the numbers.
+ * error->text states how many members are in each state. error->cause is CEN_CAUSE_NO_MEMBER or CEN_CAUSE_MEMBERS_FULL.
+ * If too many routes are waiting, it is CEN_CAUSE_QUEUE_FULL, and error->current and error->max contain the numbers.
  *
- * Ownership: the use is the caller's until cen_route_done.
+ * Ownership: the use belongs to the caller until cen_route_done.
  * Blocking: until a member has room, or until the deadline (CEN_DEFAULT: options.default_deadline).
  * Returns:
  *   OK       *out is the route
  *   EMPTY    the deadline is CEN_NOW, and no member is up
- *   FULL     the deadline is CEN_NOW, and all members are full, or others wait; or max_waiters routes wait already; or
- *            CEN_IN_FLIGHT_MAX is reached
+ *   FULL     the deadline is CEN_NOW, and all members are full or other routes are waiting; or max_waiters routes are
+ *            already waiting; or CEN_IN_FLIGHT_MAX is reached
  *   TIMEOUT  the deadline passed first
  *   CLOSED   the router is closed
- *   MISUSE   the route would have to wait, in a read section
- *   SYSTEM   the route would have to wait, and the system has no thread to keep the deadline
+ *   MISUSE   the route would have to wait, and the thread is in a read section
+ *   SYSTEM   the route would have to wait, and the timer thread could not be started
  *   FORKED   the router belongs to the parent process
  *   INVALID  router or out is NULL
  */
@@ -317,18 +320,18 @@ typedef enum cen_outcome {
     CEN_OUTCOME_CANCELLED, /* says nothing about the member */
 } cen_outcome;
 
-/* End a use, and the route. `latency_ns` is how long the use took; 0: the time since cen_router_route, measured if the
- * strategy or options.measure needs it.
+/* End a use, and the route. `latency_ns` is how long the use took; 0: the time since cen_router_route, which is
+ * measured if the strategy or options.measure requires it.
  * Returns:
  *   OK       the use has ended
  *   DOWN     the use has ended, and the member has gone down since it was picked
- *   STALE    the route was done before
- *   INVALID  route is NULL, or there is no such outcome
+ *   STALE    the route is already done
+ *   INVALID  route is NULL, or the outcome is not a cen_outcome
  *   FORKED   the router belongs to the parent process
  */
 CEN_API CEN_DIRECT_ cen_status cen_route_done(cen_route *route, cen_outcome outcome, int64_t latency_ns);
 
-/* Check a route before a request is sent. The member may go down in the next moment all the same.
+/* Check a route before sending a request. The member may still go down immediately afterwards.
  * Returns:
  *   OK       the member has not gone down since it was picked
  *   DOWN     it has
@@ -357,16 +360,16 @@ typedef struct cen_route_op {
 } cen_route_op;
 
 /* Initialize an operation before its first use, and again before each further use. `done` is called once, on the
- * executor. Both NULL: the program waits for op->future, polls it, or puts it into a group. */
+ * executor. If both are NULL, the program waits for op->future, polls it, or puts it into a group. */
 CEN_API void cen_route_op_init(cen_route_op *routing, void (*done)(cen_route_op *routing), cen_executor *executor);
 
 /* Ask for a route as cen_router_route does, without waiting. The future completes with its result, possibly before this
- * call returns. Every status of cen_router_route that is not listed here comes through the future, FORKED included.
- * CEN_DEFAULT: options.default_deadline of the router.
+ * call returns. Every status of cen_router_route that is not listed here, including FORKED, is delivered through the
+ * future. CEN_DEFAULT: options.default_deadline of the router.
  *
  * Blocking: never waits.
  * Returns:
- *   OK       the future will complete, or has
+ *   OK       the future will complete, or already has
  *   INVALID  router or routing is NULL, or `done` has no executor; the future does not complete
  *   MISUSE   the operation was used before and not initialized again; the future does not complete
  */
@@ -375,23 +378,23 @@ CEN_API cen_status cen_router_route_async(cen_router *router, const cen_route_hi
 
 /* ---- Members from a registry -------------------------------------------------------- */
 
-/* Options of cen_router_follow. Zero means default in every field. Fields are only ever appended. The struct is copied.
- * The functions are called by the registry's listener, or by cen_router_unfollow and cen_router_free, one at a time and
- * with no lock held. */
+/* Options of cen_router_follow. Zero means the default in every field. Fields are only ever appended. The struct is
+ * copied. The functions are called by the registry's listener, or by cen_router_unfollow and cen_router_free, one at a
+ * time and with no lock held. */
 typedef struct cen_follow_options {
     size_t size; /* sizeof(cen_follow_options), set by the macro */
-    /* options of every member; copied, except a name, which must stay in place; `value` becomes the entry's; default:
-     * defaults */
+    /* options of every member; copied, except for the name, which must stay in place; `value` is replaced by the
+     * entry's value; default: defaults */
     const cen_member_options *member;
-    /* Fill in further options of one member, for example its name. What they point to must stay only until the member
-     * was added. */
+    /* Fill in further options of one member, for example its name. Anything that they point to must stay valid only
+     * until the member has been added. */
     void (*describe)(void *argument, const cen_registered *entry, cen_member_options *member);
-    /* An entry could not become a member: NO_MEMORY, CLOSED, or INVALID because of `describe`. Its `gone` is not
-     * called. */
+    /* Called if an entry could not become a member: NO_MEMORY, CLOSED, or INVALID because of `describe`. Its `gone` is
+     * not called. */
     void (*refused)(void *argument, const cen_registered *entry, const cen_error *why);
-    /* A member has come up: picks that begin from now on may find it. */
+    /* Called when a member has come up: picks that begin after that may find it. */
     void (*joined)(void *argument, void *value);
-    /* A member has left: no pick that begins from now on finds it. */
+    /* Called when a member has left: no pick that begins after that finds it. */
     void (*left)(void *argument, void *value);
     void *argument; /* passed to these functions */
 } cen_follow_options;
@@ -401,9 +404,9 @@ typedef struct cen_follow_options {
 
 typedef struct cen_following cen_following;
 
-/* Make the entries under a key of a registry members that are up. An entry that is registered comes up, and so do those
- * that exist already. An entry that is unregistered, for whatever reason, goes down and is removed. An entry that is
- * updated is replaced. `options` may be NULL.
+/* Follow a key of a registry: each entry under the key becomes a member that is up, including entries that already
+ * exist. If an entry is unregistered, for whatever reason, its member goes down and is removed. If an entry is updated,
+ * its member is replaced. `options` may be NULL.
  * Returns:
  *   OK         *out is the following
  *   CLOSED     the registry is being freed
@@ -414,8 +417,8 @@ typedef struct cen_following cen_following;
 CEN_API cen_status cen_router_follow(cen_router *router, cen_registry *registry, cen_key key,
                                      const cen_follow_options *options, cen_following **out, cen_error *error);
 
-/* End a following: its members go down and are removed. NULL is allowed. Call it before cen_router_free, which ends all
- * followings itself. The registry may have been freed before, but must not be freed meanwhile.
+/* End a following: its members go down and are removed. NULL is allowed. Call it only before cen_router_free, which
+ * ends all followings itself. The registry may already have been freed, but must not be freed during this call.
  * Returns:
  *   OK      the following has ended
  *   MISUSE  called in one of its own functions, or in a read section
@@ -434,11 +437,11 @@ typedef struct cen_router_stats {
     uint32_t members;                                       /* members that were added and not removed */
     uint32_t connecting, up, full, draining, down, ejected; /* of these, by state; full ones do not count as up */
     uint32_t zombies;                                       /* members that were removed and are still in memory */
-    uint64_t in_flight;                                     /* uses in flight, those of zombies included */
-    uint64_t uses;                                          /* uses, ever */
+    uint64_t in_flight;                                     /* uses in flight, including those of zombies */
+    uint64_t uses;                                          /* uses so far */
     uint64_t failed;                                        /* of these, done with FAILED */
-    uint32_t waiting;                                       /* routes that wait now */
-    uint64_t waited;                                        /* routes that had to wait, ever */
+    uint32_t waiting;                                       /* routes that are waiting */
+    uint64_t waited;                                        /* routes that had to wait */
     uint64_t timeouts;                                      /* of these, routes that failed with TIMEOUT */
     uint64_t refused;                                       /* routes that failed because max_waiters waited */
     uint64_t empty;                                         /* routes that failed with EMPTY or FULL at once */
@@ -462,15 +465,15 @@ typedef struct cen_member_stats {
     uint32_t weight;
     uint64_t in_flight, uses, failed;
     int64_t target_in_flight, max_in_flight; /* 0: none */
-    int64_t latency_ns;                      /* the moving average that peak EWMA uses, or the last one; 0: none */
+    int64_t latency_ns;                      /* the moving average of peak EWMA, or the last one measured; 0: none */
     int64_t since_ns;                        /* how long it has been in this state */
 } cen_member_stats;
 
-/* Call `visit` for each member that was added and not removed, in that order.
+/* Call `visit` for each member that was added and not removed, in the order in which they were added.
  *
  * Callbacks: with no lock held and with cancellation disabled. `visit` may use the router, but must not remove members.
  * Returns:
- *   OK         the visit is over
+ *   OK         all members were visited
  *   INVALID    router or visit is NULL
  *   FORKED     the router belongs to the parent process
  *   NO_MEMORY  out of memory

@@ -10,8 +10,8 @@
  *         if (cen_sqlite_prepare(db, "insert into orders values (?)", &insert, &error) == CEN_OK) sqlite3_step(insert);
  *     }
  *
- * SQLite lets one connection write at a time. Where many threads read and some write, let the writers wait in the wait
- * queue of a pool of one connection, which is fair and has deadlines. SQLite itself waits by polling.
+ * SQLite lets only one connection write at a time. If many threads read and some write, let the writers wait in the
+ * wait queue of a pool of one connection, which is fair and supports deadlines. SQLite itself waits by polling.
  *
  *     cen_sqlite_pool *orders;
  *     cen_sqlite_pool_options options = CEN_SQLITE_POOL_OPTIONS(.path = "/var/lib/shop/orders.db", .readers = 8);
@@ -25,13 +25,13 @@
  *     cen_sqlite_pool_close(orders, cen_in_s(5), &error);
  *     cen_sqlite_pool_free(orders);
  *
- * A connection is reset before it is lent again if it comes back with an open transaction, a statement that still has
- * rows, an attached database, something temporary, or another setting of foreign keys. At every give, hooks and an
+ * A connection is reset before it is lent again if it is given back with an open transaction, a statement that still
+ * has rows, an attached database, temporary objects, or a changed foreign-key setting. On every give, any hooks and
  * authorizer are removed and the busy timeout is restored.
  *
- * Threads: a connection is used by its holder. Everything else may be called from any thread.
- * Fork: SQLite's locks are per process, and fork copies its record of them. So a child must not touch its parent's
- * connections, nor open a file that the parent had open. Both fail with FORKED. See docs/sqlite.md.
+ * Threads: a connection is used only by its holder. All other functions may be called from any thread.
+ * Fork: SQLite's locks are per process, and fork copies its record of them. A child must therefore neither touch its
+ * parent's connections nor open a file that the parent had open. Both fail with FORKED. See docs/sqlite.md.
  */
 #ifndef CENOTE_SQLITE_H
 #define CENOTE_SQLITE_H
@@ -64,79 +64,82 @@ typedef enum cen_sqlite_synchronous {
     /* with WAL: the file is never corrupted, but a power failure may lose the last commits */
     CEN_SQLITE_NORMAL = 0,
     CEN_SQLITE_FULL,    /* a commit is on disk when it returns */
-    CEN_SQLITE_EXTRA,   /* as FULL, and with CEN_SQLITE_ROLLBACK the directory is synchronised too */
+    CEN_SQLITE_EXTRA,   /* as FULL, and with CEN_SQLITE_ROLLBACK the directory is synchronised as well */
     CEN_SQLITE_NO_SYNC, /* a power failure may corrupt the file */
 } cen_sqlite_synchronous;
 
 /* Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_sqlite_options {
     size_t size; /* sizeof(cen_sqlite_options), set by the macro */
-    /* Required: a file's name; a URI that begins with "file:"; or ":memory:", one database in memory that all
-     * connections of the pool share and that lives as long as the pool. A URI that gives each connection a database of
-     * its own ("file::memory:" without cache=shared) allows one connection only. */
+    /* Required: a file name; a URI that begins with "file:"; or ":memory:", an in-memory database that all connections
+     * of the pool share and that lives as long as the pool. If the URI gives each connection its own database
+     * ("file::memory:" without cache=shared), only one connection is allowed. */
     const char *path;
     bool read_only;  /* the file must exist, and writes fail with SQLITE_READONLY */
-    bool must_exist; /* a missing file is not created: opening fails with ABSENT */
-    /* How long a statement waits for a lock of another connection; default 5 s, CEN_OFF: no limit, CEN_NONE: it does
-     * not wait. The wait ends early when the lease is revoked. */
+    bool must_exist; /* a missing file is not created: an open fails with ABSENT */
+    /* How long a statement waits for a lock held by another connection; default 5 s, CEN_OFF: no limit, CEN_NONE: it
+     * does not wait. The wait ends early when the lease is revoked. */
     int64_t busy_timeout_ns;
-    cen_sqlite_journal journal; /* ignored if read_only, and in memory */
+    cen_sqlite_journal journal; /* ignored if read_only is set or the database is in memory */
     cen_sqlite_synchronous synchronous;
     bool no_foreign_keys; /* foreign keys are not enforced; default: they are */
-    int32_t statements;   /* that a connection caches for cen_sqlite_prepare; default 64, CEN_NONE: none */
-    int64_t max_pages;    /* limit of the file's size in pages; beyond: SQLITE_FULL; default SQLite's own */
-    const char *setup;    /* SQL for each new connection, after the settings above; default none */
-    const char *vfs;      /* name of SQLite's VFS; default: the system's */
-    /* SQLite takes no mutex in its calls, which is a little quicker. A connection that CEN_LEAK_RECLAIM takes away from
-     * its holder then stays as it is, open transaction included. */
+    /* number of statements that a connection caches for cen_sqlite_prepare; default 64, CEN_NONE: none */
+    int32_t statements;
+    /* limit of the file's size in pages; writes beyond it fail with SQLITE_FULL; default SQLite's own */
+    int64_t max_pages;
+    const char *setup; /* SQL for each new connection, after the settings above; default none */
+    const char *vfs;   /* name of SQLite's VFS; default: the system's */
+    /* SQLite takes no mutex in its calls, which is slightly faster. A connection that CEN_LEAK_RECLAIM takes away from
+     * its holder then stays as it is, including any open transaction. */
     bool no_mutex;
 } cen_sqlite_options;
 
 /* Options with the given fields set and all others zero. */
 #define CEN_SQLITE_OPTIONS(...) CEN_OPTIONS_(cen_sqlite_options, __VA_ARGS__)
 
-/* Return a driver for connections to a database, with default options or with the given ones. The driver blocks, and an
- * object is a pointer to sqlite3. The call always succeeds: cen_pool_new reports what is wrong. The string, or the
- * options, must stay valid until cen_pool_new has returned, which copies them.
+/* Return a driver for connections to a database, with default options or with the given ones. The driver blocks, and
+ * each object is a sqlite3 pointer. This always succeeds: cen_pool_new reports any errors. The string or the options
+ * must stay valid until cen_pool_new, which copies them, has returned.
  *
- * cen_pool_new and openings fail with
- * INVALID (an option; a second connection to a database that allows one), ABSENT (the file must exist and does not),
- * BUSY (it stayed locked), FORKED (the parent process had it open), NO_MEMORY or DRIVER. error->code is SQLite's
- * extended code. */
+ * cen_pool_new and opens fail with INVALID (an option is invalid, or a second connection is opened to a database that
+ * allows only one), ABSENT (the file must exist but does not), BUSY (the database stayed locked), FORKED (the parent
+ * process had the file open), NO_MEMORY or DRIVER. error->code is SQLite's extended code. */
 CEN_API cen_driver cen_sqlite(const char *path);
 CEN_API cen_driver cen_sqlite_with(const cen_sqlite_options *options);
 
 /* ---- For holders of a connection ----------------------------------------------- */
 
-/* Get the prepared statement of a text, ready to be bound and stepped, from the connection's cache if it was prepared
- * before. The same text gives the same statement again, unless that one still has rows to step to: then it gives
- * another. The least recently used statements leave the cache, but none that was used since the connection was taken.
+/* Get the prepared statement for a text, ready to be bound and stepped. It comes from the connection's cache if it was
+ * prepared before. The same text gives the same statement again, unless that statement still has rows to step to; in
+ * that case, it gives a second statement. The least recently used statements leave the cache, but never one that has
+ * been used since the connection was taken.
  *
- * Ownership: the statement is the connection's. Do not finalize it, and do not use it after the connection was given
+ * Ownership: the statement belongs to the connection. Do not finalize it, and do not use it after giving the connection
  * back.
  * Returns:
  *   OK           *out is the statement, reset and without bindings
- *   INVALID      an argument is NULL, no pool of this driver opened the connection, or the text does not have exactly
- *                one statement
+ *   INVALID      an argument is NULL, no pool of this driver opened the connection, or the text does not contain
+ *                exactly one statement
  *   BUSY         the database stayed locked while its schema was read
  *   INTERRUPTED  the connection was revoked
- *   DRIVER       SQLite refuses the text; error->code has its extended code
+ *   DRIVER       SQLite refuses the text; error->code is its extended code
  *   NO_MEMORY    out of memory
  *   FORKED       the connection belongs to the parent process
  */
 CEN_API cen_status cen_sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, cen_error *error);
 
-/* Begin, commit and roll back a transaction. cen_sqlite_begin is "begin immediate": it holds the write lock when it
- * returns, so that no statement of the transaction fails because another connection writes. If cen_sqlite_commit fails,
- * the transaction was rolled back and none is open. cen_sqlite_rollback returns OK also if no transaction is open.
+/* Begin, commit and roll back a transaction. cen_sqlite_begin executes "begin immediate": the connection holds the
+ * write lock when the call returns, so no statement of the transaction fails because another connection is writing. If
+ * cen_sqlite_commit fails, the transaction has been rolled back and none is open. cen_sqlite_rollback also returns OK
+ * if no transaction is open.
  *
- * Blocking: until locks of other connections are free, at most options.busy_timeout_ns.
+ * Blocking: until other connections have released their locks, at most options.busy_timeout_ns.
  * Returns:
- *   OK           it is done
- *   MISUSE       begin: a transaction is open already, or the connection is a reader's
+ *   OK           the operation is done
+ *   MISUSE       begin: a transaction is already open, or the connection is a reader
  *   BUSY         the database stayed locked
  *   INTERRUPTED  the connection was revoked
- *   DRIVER       any other error of SQLite; error->code has its extended code
+ *   DRIVER       any other SQLite error; error->code is its extended code
  *   NO_MEMORY    out of memory
  *   INVALID      db is NULL
  *   FORKED       the connection belongs to the parent process
@@ -145,8 +148,8 @@ CEN_API cen_status cen_sqlite_begin(sqlite3 *db, cen_error *error);
 CEN_API cen_status cen_sqlite_commit(sqlite3 *db, cen_error *error);
 CEN_API cen_status cen_sqlite_rollback(sqlite3 *db, cen_error *error);
 
-/* Convert the result `code` of the last SQLite call for this connection into a status, and into a sentence that names
- * the file.
+/* Convert the result `code` of the last SQLite call on this connection into a status and a sentence that names the
+ * file.
  *
  * Returns:
  *   OK           the code is SQLITE_OK, SQLITE_ROW or SQLITE_DONE; *error is not written
@@ -164,8 +167,8 @@ CEN_API cen_status cen_sqlite_error_get(sqlite3 *db, int code, cen_error *error)
 typedef struct cen_sqlite_cache {
     size_t size;     /* sizeof(cen_sqlite_cache), set by CEN_SIZED */
     uint32_t kept;   /* statements in the cache */
-    uint64_t hits;   /* statements found in the cache, ever */
-    uint64_t misses; /* statements that were not, ever */
+    uint64_t hits;   /* lookups that found the statement in the cache, in total */
+    uint64_t misses; /* lookups that did not, in total */
 } cen_sqlite_cache;
 
 /* Read the statistics of the statement cache of a connection that the caller holds.
@@ -186,48 +189,48 @@ typedef struct cen_sqlite_pool_options {
     size_t size;      /* sizeof(cen_sqlite_pool_options), set by the macro */
     const char *name; /* copied, up to 20 bytes; the pools are NAME-writer and NAME-readers; default "sqlite" */
     const char *path; /* as in cen_sqlite_options */
-    uint32_t readers; /* limit of reading connections; default 4 */
-    const cen_sqlite_options *database; /* other options of the driver, or NULL; its path is used if `path` is NULL */
+    uint32_t readers; /* maximum number of reader connections; default 4 */
+    const cen_sqlite_options *database; /* other driver options, or NULL; its path is used if `path` is NULL */
     const cen_pool_options *pool;       /* options of both pools, or NULL; name, driver, max and eager are ignored */
 } cen_sqlite_pool_options;
 
 /* Options with the given fields set and all others zero. */
 #define CEN_SQLITE_POOL_OPTIONS(...) CEN_OPTIONS_(cen_sqlite_pool_options, __VA_ARGS__)
 
-/* Create a pool of one writer and a pool of its readers. The writer is opened at once, and creates the file if it is
+/* Create a pool with one writer and a pool of readers. The writer is opened immediately and creates the file if it is
  * missing. Readers are opened on demand. The options are copied.
  *
  * Returns:
  *   OK         *out is the pair of pools
  *   INVALID    out is NULL, or an option is not allowed (database.read_only must be false)
  *   NO_MEMORY  out of memory
- *   others     as cen_pool_new and the opening of the writer: see cen_sqlite
+ *   others     as cen_pool_new, or as the open of the writer: see cen_sqlite
  */
 CEN_API cen_status cen_sqlite_pool_new(const cen_sqlite_pool_options *options, cen_sqlite_pool **out, cen_error *error);
 
-/* Return the writer's pool and the readers' pool, for everything in pool.h but close and free; NULL for NULL. A
- * reader's connection is opened read-only and has query_only set: writes fail with SQLITE_READONLY. */
+/* Return the writer's pool and the readers' pool, for use with everything in pool.h except close and free. Return NULL
+ * for NULL. A reader's connection is opened read-only and has query_only set, so writes fail with SQLITE_READONLY. */
 CEN_API cen_pool *cen_sqlite_pool_writer(const cen_sqlite_pool *pool);
 CEN_API cen_pool *cen_sqlite_pool_readers(const cen_sqlite_pool *pool);
 
-/* Read the statistics of both pools, as cen_pool_stats_get does. Either of writer and readers may be NULL.
+/* Read the statistics of both pools, as cen_pool_stats_get does. Either `writer` or `readers` may be NULL.
  *
  * Returns:
- *   OK       they are filled in
+ *   OK       the stats are filled in
  *   INVALID  pool is NULL, or a size is wrong
  *   FORKED   the pools belong to the parent process
  */
 CEN_API cen_status cen_sqlite_pool_stats_get(const cen_sqlite_pool *pool, cen_pool_stats *writer,
                                              cen_pool_stats *readers);
 
-/* Close the readers' pool, then the writer's, each as cen_pool_close does. So the writer's connection is closed last,
- * and moves the write-ahead log into the file.
+/* Close the readers' pool, then the writer's, each as cen_pool_close does. The writer's connection is therefore closed
+ * last and moves the write-ahead log into the file.
  *
- * Blocking: until the deadline, which is for both (CEN_DEFAULT: default_deadline of the pools).
+ * Blocking: until the deadline, which applies to both together (CEN_DEFAULT: default_deadline of the pools).
  * Returns:
  *   OK       both are closed
  *   INVALID  pool is NULL
- *   others   as cen_pool_close, of the first that failed
+ *   others   as cen_pool_close, for the first pool that failed
  */
 CEN_API cen_status cen_sqlite_pool_close(cen_sqlite_pool *pool, cen_deadline deadline, cen_error *error);
 
@@ -235,7 +238,7 @@ CEN_API cen_status cen_sqlite_pool_close(cen_sqlite_pool *pool, cen_deadline dea
  *
  * Returns:
  *   OK      both are freed
- *   others  as cen_pool_free, of the first that failed
+ *   others  as cen_pool_free, for the first pool that failed
  */
 CEN_API cen_status cen_sqlite_pool_free(cen_sqlite_pool *pool);
 

@@ -2,8 +2,8 @@
 /*
  * Status codes, causes, and the error of an operation.
  *
- * Every function that can fail returns a cen_status. A function with more to report also takes a cen_error. It belongs
- * to the caller and is always optional (NULL).
+ * Every function that can fail returns a cen_status. A function with more to report also takes a pointer to a
+ * cen_error, which belongs to the caller. The pointer may always be NULL.
  *
  *     cen_error err;
  *     if (cen_queue_new(&options, &queue, &err) != CEN_OK)
@@ -27,7 +27,8 @@ extern "C" {
 #define CEN_API
 #endif
 
-/* A function that is called by its address, because the detour through a PLT would cost as much as the function. */
+/* A function that is called directly by its address, because a call through a PLT would cost as much as the function
+ * itself. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define CEN_DIRECT_ __attribute__((noplt))
 #else
@@ -65,48 +66,48 @@ typedef enum cen_status {
 #undef CEN_STATUS_ENUM_
 } cen_status;
 
-/* The causes: why an operation was refused or failed. Programs decide by the cause. The text of an error says the same
- * to people, and no program should parse it. Each entry has number, name and word. New causes are appended; no cause is
- * renumbered. */
+/* The causes: why an operation was refused or failed. Programs should act on the cause. The text of an error explains
+ * the cause to people; programs should not parse it. Each entry consists of a number, a name and a word. New causes are
+ * appended; no cause is renumbered. */
 #define CEN_CAUSE_LIST(X) \
-    X(0, NONE, "none")                      /* not known, or the status says everything */ \
+    X(0, NONE, "none")                      /* unknown, or the status says everything */ \
     X(1, QUEUE_FULL, "queue_full")          /* the wait queue is full: max_waiters */ \
-    X(2, BREAKER_OPEN, "breaker_open")      /* opening fails, and the circuit breaker is open or half-open */ \
+    X(2, BREAKER_OPEN, "breaker_open")      /* opens are failing, and the circuit breaker is open or half-open */ \
     X(3, LATE, "late")                      /* it would most likely be served after its deadline: refuse_late */ \
     X(4, SHED, "shed")                      /* load shedding: waits have been too long for too long */ \
-    X(5, LANE_FULL, "lane_full")            /* the lane has as many tasks as it admits: max_tasks */ \
-    X(6, ALL_LANES_FULL, "all_lanes_full")  /* all lanes together have as many: max_total */ \
+    X(5, LANE_FULL, "lane_full")            /* the lane has as many tasks as allowed: max_tasks */ \
+    X(6, ALL_LANES_FULL, "all_lanes_full")  /* all lanes together have as many tasks as allowed: max_total */ \
     X(7, CLOSED, "closed")                  /* the component is closed or stopped */ \
     X(8, PAUSED, "paused")                  /* the pool is paused: nothing is lent until it is resumed */ \
     X(9, SELF_WAIT, "self_wait")            /* the waiting holder holds all objects itself */ \
-    X(10, OPENING_FAILED, "opening_failed") /* there is room, and no object can be opened */ \
-    X(11, OPENING_SLOW, "opening_slow")     /* an object is being opened, and was not ready in time */ \
-    X(12, NOT_OPENED, "not_opened")         /* there is room, and no helper thread has begun an open */ \
-    X(13, NO_OBJECTS, "no_objects")         /* the pool opens none, and none was adopted */ \
-    X(14, LEAK, "leak")                     /* an object is held for so long that a leak is suspected */ \
-    X(15, EXHAUSTED, "exhausted")           /* all objects are in use, and are given back too slowly */ \
-    X(16, REVOKED, "revoked")               /* the lease was revoked; or all leases are revoked and not given back */ \
+    X(10, OPENING_FAILED, "opening_failed") /* there is room, but no object can be opened */ \
+    X(11, OPENING_SLOW, "opening_slow")     /* an object is being opened, but was not ready in time */ \
+    X(12, NOT_OPENED, "not_opened")         /* there is room, but no helper thread has started an open */ \
+    X(13, NO_OBJECTS, "no_objects")         /* the pool opens no objects, and none was adopted */ \
+    X(14, LEAK, "leak")                     /* an object has been held for so long that a leak is suspected */ \
+    X(15, EXHAUSTED, "exhausted")           /* all objects are in use and are given back too slowly */ \
+    X(16, REVOKED, "revoked")               /* the lease was revoked, or all leases were revoked and not given back */ \
     X(17, CLOSING, "closing")               /* no object is in use; objects are being closed */ \
     X(18, RESETTING, "resetting")           /* no object is in use; objects are being reset */ \
-    X(19, HEALTH_CHECK, "health_check")     /* health checks took the time; they failed or still run */ \
+    X(19, HEALTH_CHECK, "health_check")     /* health checks used up the time: they failed or are still running */ \
     X(20, FREE_AGAIN, "free_again")         /* nothing was free in time; an object is free now */ \
-    X(21, BEHIND_WAITERS, "behind_waiters") /* there are waiters that most likely come first */ \
+    X(21, BEHIND_WAITERS, "behind_waiters") /* other waiters will most likely be served first */ \
     X(22, INTERRUPTED, "interrupted")       /* by cen_pool_interrupt */ \
     X(23, STOPPED, "stopped")               /* the stop token is set */ \
     X(24, INSIDE_CALL, "inside_call")       /* called inside a callback of the pool */ \
     X(25, EXPIRED, "expired")               /* the deadline had passed before the work began */ \
     X(26, NO_MEMBER, "no_member")           /* no member of the router is up */ \
     X(27, MEMBERS_FULL, "members_full")     /* every member of the router is full */ \
-    X(28, READ_SECTION, "read_section")     /* the call would have to wait, inside a read section */ \
-    X(29, NOT_LOOPBACK, "not_loopback")     /* other machines reach the address; options.anywhere is not set */ \
-    X(30, NO_HELPER, "no_helper")           /* a call of the driver waits for a helper thread: max_helpers */ \
-    X(31, LOOKUP_FAILED, "lookup_failed")   /* the host's name has no address, or the name service failed */ \
-    X(32, CONNECT_FAILED, "connect_failed") /* the address refused the connection, or cannot be reached */ \
+    X(28, READ_SECTION, "read_section")     /* the call would have to wait inside a read section */ \
+    X(29, NOT_LOOPBACK, "not_loopback")     /* other machines can reach the address; options.anywhere is not set */ \
+    X(30, NO_HELPER, "no_helper")           /* a driver call is waiting for a helper thread: max_helpers */ \
+    X(31, LOOKUP_FAILED, "lookup_failed")   /* the host name has no address, or the name service failed */ \
+    X(32, CONNECT_FAILED, "connect_failed") /* the address refused the connection or cannot be reached */ \
     X(33, CONNECT_TIMEOUT, "connect_timeout")     /* the connection was not established in time */ \
     X(34, PEER_CLOSED, "peer_closed")             /* the other side closed the connection */ \
     X(35, CONNECTION_FAILED, "connection_failed") /* a read or a write failed; the error's code is errno */ \
     X(36, PROTOCOL_ERROR, "protocol_error")       /* the other side violated the protocol */ \
-    X(37, REQUESTS_FULL, "requests_full")         /* the connection has as many requests as it may: max_in_flight */
+    X(37, REQUESTS_FULL, "requests_full")         /* the connection has as many requests as allowed: max_in_flight */
 
 /* Why an operation was refused or failed. */
 typedef enum cen_cause {
@@ -115,26 +116,26 @@ typedef enum cen_cause {
 #undef CEN_CAUSE_ENUM_
 } cen_cause;
 
-/* The size of an error's text, the final zero included. */
+/* The size of an error's text, including the terminating zero. */
 #define CEN_ERROR_TEXT_SIZE 480
 
-/* The full report of a failure. It may be copied. Only a call that receives it and fails writes it. */
+/* The full report of a failure. It may be copied. It is written only by a call that receives it and fails. */
 typedef struct cen_error {
     cen_status status;
     int code;                       /* the operating system's or the driver's code, or 0 */
-    cen_cause cause;                /* why the operation was refused or failed; NONE: not known */
-    int64_t retry_after_ns;         /* after a refusal an estimate of when to try again; else 0 */
-    int64_t current, max;           /* if a limit was reached: the number there was, and the limit; else 0 */
+    cen_cause cause;                /* why the operation was refused or failed; NONE: unknown */
+    int64_t retry_after_ns;         /* after a refusal, an estimate of when to try again; otherwise 0 */
+    int64_t current, max;           /* if a limit was reached: the current number and the limit; otherwise 0 */
     char text[CEN_ERROR_TEXT_SIZE]; /* a whole sentence that names the component and the reason */
 } cen_error;
 
-/* Return the name of a status, "CEN_TIMEOUT"; "CEN_?" for an invalid number. */
+/* Return the name of a status, such as "CEN_TIMEOUT", or "CEN_?" for an invalid number. */
 CEN_API const char *cen_status_name(cen_status status);
 
 /* Return the sentence of a status, without a full stop. */
 CEN_API const char *cen_status_text(cen_status status);
 
-/* Return the word of a cause, "queue_full"; "?" for an invalid number. */
+/* Return the word of a cause, such as "queue_full", or "?" for an invalid number. */
 CEN_API const char *cen_cause_name(cen_cause cause);
 
 #ifdef __cplusplus

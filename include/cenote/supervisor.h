@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A supervisor: starts children in order, restarts them by rules when they end, and stops them in reverse order.
- * libcenote-route.
+ * A supervisor: starts children in order, restarts them according to rules when they end, and stops them in reverse
+ * order. libcenote-route.
  *
  *     cen_status connect(void *link, cen_child child, cen_error *error);                // may block
  *     void hang_up(void *link, cen_child child);                                        // asks it to end
@@ -20,26 +20,26 @@
  *     cen_supervisor_free(supervisor);
  *
  * A child is anything with a start and an end: a connection, a thread, another supervisor. Each start of a child has
- * its own cen_child, a small value that may be copied and kept for any time. A report about a start that is over, or
- * about a supervisor that was freed, is ignored.
+ * its own cen_child, a small value that may be copied and kept for any length of time. A report about a start that is
+ * over, or about a supervisor that was freed, is ignored.
  *
  * When a child ends, its restart policy decides whether it is restarted. `supervision` decides which other children are
  * restarted with it: none, all, or those that come after it. These are stopped first, in reverse order. Then all are
- * started in order. With more than max_restarts restarts within window_ns the supervisor gives up: it stops its
- * children and is over. For the supervisor above it, that is the failure of a child. The first restart of a child is
- * immediate. If the child soon fails again, the next restarts wait for a random time whose upper bound doubles
+ * started in order. If there are more than max_restarts restarts within window_ns, the supervisor gives up: it stops
+ * its children and is over. For the supervisor above it, this is the failure of a child. The first restart of a child
+ * is immediate. If the child soon fails again, each further restart waits for a random time whose upper bound doubles
  * (back-off with jitter).
  *
  * Threads: every function may be called from any thread. The functions of children run on helpers of the runtime, with
- * no lock held; `run` has a thread of its own. They may block, and those of one child never delay those of another. The
- * listener is called by one thread at a time. A manual runtime calls all of them in its poll, except `run`; there they
- * must not block.
+ * no lock held, except `run`, which has a thread of its own. They may block, and the functions of one child never delay
+ * those of another. The listener is called by one thread at a time. A manual runtime calls all of them in its poll,
+ * except `run`, and they must not block there.
  *
- * Functions that wait must not be called by the listener (MISUSE). With a manual runtime they must not be called from
+ * Functions that wait must not be called by the listener (MISUSE). With a manual runtime, they must not be called from
  * anything that its poll runs.
  *
- * Fork: in the child, a supervisor of the parent returns FORKED, and reports about its children have no effect, as if
- * the children were over. cen_supervisor_free frees the memory.
+ * Fork: in the child, calls for a supervisor of the parent return FORKED, and reports about its children have no
+ * effect, as if the children were over. cen_supervisor_free frees the memory.
  */
 #ifndef CENOTE_SUPERVISOR_H
 #define CENOTE_SUPERVISOR_H
@@ -63,7 +63,7 @@ extern "C" {
 
 typedef struct cen_supervisor cen_supervisor;
 
-/* One start of one child. A plain value; all zero: none. */
+/* One start of one child. A plain value; all zero means that there is none. */
 typedef struct cen_child {
     uint64_t supervisor_, number_;
 } cen_child;
@@ -73,48 +73,50 @@ typedef struct cen_child {
 /* Restart policy: whether a child that has ended is restarted. */
 typedef enum cen_restart {
     CEN_RESTART_PERMANENT = 0, /* always */
-    CEN_RESTART_TRANSIENT,     /* if its end was not normal, or its start failed */
-    CEN_RESTART_TEMPORARY,     /* never; it is forgotten when it has ended */
+    CEN_RESTART_TRANSIENT,     /* if it did not end normally, or its start failed */
+    CEN_RESTART_TEMPORARY,     /* never; it is forgotten once it has ended */
 } cen_restart;
 
-/* Options of a child. Zero means default in every field. Fields are only ever appended. The struct and the name are
+/* Options of a child. Zero means the default in every field. Fields are only ever appended. The struct and the name are
  * copied. */
 typedef struct cen_child_options {
     size_t size; /* sizeof(cen_child_options), set by the macro */
-    /* Unique among its siblings, not empty, without a '#' in front. NULL: the child gets a number as its name, "#1",
-     * and is forgotten when it has ended for good. */
+    /* Unique among its siblings, not empty, and not beginning with '#'. NULL: the child gets a number as its name, such
+     * as "#1", and is forgotten once it has ended for good. */
     const char *name;
     void *argument; /* passed to all functions below */
 
-    /* Start the child. OK: it runs, or, with reports_start, will report that it does. Any other status: it does not
-     * run, and the start has left nothing behind; error->text says why. Set either this or `run`. */
+    /* Start the child. OK: it is running or, if reports_start is set, will report when it is. Any other status: it is
+     * not running, and the start has left nothing behind; error->text says why. Set either this or `run`. */
     cen_status (*start)(void *argument, cen_child child, cen_error *error);
 
-    /* The child is a thread that runs this function. The child ends when it returns, normally if it returns OK. It also
-     * ends by pthread_exit and by cancellation, which are not normal. */
+    /* The child is a thread that runs this function. The child ends when the function returns. If it returns OK, this
+     * is a normal end. The thread may also end by pthread_exit or by cancellation, which are not normal ends. */
     cen_status (*run)(void *argument, cen_child child, cen_error *error);
 
-    /* Ask the child to end. It then calls cen_child_report_ended, in here or later. Called at most once for each start
-     * that returned OK, and only after that start has returned. NULL: the child checks cen_child_is_stopping. */
+    /* Ask the child to end. The child then calls cen_child_report_ended, during this call or later. Called at most once
+     * for each start that returned OK, and only after that start has returned. NULL: the child checks
+     * cen_child_is_stopping. */
     void (*stop)(void *argument, cen_child child);
 
     /* End the child by force. Called when shutdown_ns has passed since the child was asked to end, at the deadline of
-     * cen_supervisor_stop, or at once with kill_at_once. It may be called while start or stop is running, to make that
-     * call return. The child reports its end as usual, in here or later. */
+     * cen_supervisor_stop, or immediately if kill_at_once is set. It may be called while start or stop is running, to
+     * make that call return. The child reports its end as usual, during this call or later. */
     void (*kill)(void *argument, cen_child child);
 
     cen_restart restart; /* default CEN_RESTART_PERMANENT */
-    /* its end for good may stop the supervisor: see auto_stop, which must be set; not for permanent children */
+    /* the supervisor may stop once this child has ended for good: see auto_stop, which must be set; not for permanent
+     * children */
     bool significant;
     bool reports_start; /* it has started when cen_child_report_started is called, in start or later */
-    bool stops_at_once; /* it has ended when `stop` returns; needs `stop`, and not for `run` */
-    bool kill_at_once;  /* it is never asked to end, but killed; needs `kill` */
-    int64_t start_ns;   /* a start that takes longer has failed, and is stopped; default and CEN_OFF: no limit */
-    /* how long the child may take to end after it was asked to; default 5 s, CEN_OFF: no limit; then it is killed, or
-     * abandoned if it has no `kill` */
+    bool stops_at_once; /* it has ended when `stop` returns; requires `stop`; not with `run` */
+    bool kill_at_once;  /* it is killed instead of being asked to end; requires `kill` */
+    int64_t start_ns;   /* a start that takes longer counts as failed, and is stopped; default and CEN_OFF: no limit */
+    /* how long the child may take to end after being asked to; after that, it is killed, or abandoned if it has no
+     * `kill`; default 5 s, CEN_OFF: no limit */
     int64_t shutdown_ns;
-    /* how long it may take to end after `kill`; default 1 s, CEN_OFF is refused; then it is abandoned: counted,
-     * reported to the listener, and ignored from then on */
+    /* how long it may take to end after `kill`; after that, it is abandoned: counted, reported to the listener, and
+     * otherwise ignored; default 1 s, CEN_OFF is refused */
     int64_t kill_ns;
     cen_supervisor *inner; /* the child is this supervisor: see cen_supervisor_child */
 } cen_child_options;
@@ -122,19 +124,19 @@ typedef struct cen_child_options {
 /* Options with the given fields: CEN_CHILD_OPTIONS(.name = "clock", .run = tick). All others are zero. */
 #define CEN_CHILD_OPTIONS(...) CEN_OPTIONS_(cen_child_options, __VA_ARGS__)
 
-/* Report that a child has started (options.reports_start), from any thread, at any time. Return true if the report
- * counts. Return false if it is ignored: the start is over or being stopped, or was reported before. */
+/* Report that a child has started (options.reports_start), from any thread, at any time. Return true if the report is
+ * accepted. Return false if it is ignored because the start is over, is being stopped, or was already reported. */
 CEN_API bool cen_child_report_started(cen_child child);
 
 /* Report that a child has ended, from any thread, at any time: normally (why is NULL), or with the reason. If the child
- * has not started yet, its start has failed. Return true if the report counts. Return false if it is ignored: the start
- * is over, its end was reported before, or the child is a thread.
+ * has not started yet, its start has failed. Return true if the report is accepted. Return false if it is ignored
+ * because the start is over, its end was already reported, or the child is a thread.
  *
- * If start, stop or kill of the child is running, the supervisor goes on when that call has returned. */
+ * If start, stop or kill of the child is running, the supervisor continues once that call has returned. */
 CEN_API bool cen_child_report_ended(cen_child child, const cen_error *why);
 
-/* Report the end of a child by a future: the child ends when the future is done, normally if its status is OK. The
- * supervisor becomes the consumer of the future.
+/* Report the end of a child through a future: the child ends when the future completes, and the end is normal if the
+ * status is OK. The supervisor becomes the consumer of the future.
  *
  * Ownership: the future must stay in place, even if it is done, until the supervisor reports that the child has ended,
  * failed to start or was abandoned, starts it again, or is over. Then it is the program's again.
@@ -142,14 +144,14 @@ CEN_API bool cen_child_report_ended(cen_child child, const cen_error *why);
  *   OK       the future is watched
  *   INVALID  death is NULL
  *   ABSENT   that start is over
- *   MISUSE   the future has a consumer or was cancelled; or the child has such a future already, or is a thread
+ *   MISUSE   the future has a consumer or was cancelled; or the child already has such a future, or is a thread
  */
 CEN_API cen_status cen_child_watch(cen_child child, cen_future *death);
 
 /* Get the owner of the entries that this start registers (see registry.h). The first call creates it. It ends when the
  * start is over, before the child is restarted and before the listener is called, so its entries are gone by then.
  *
- * Ownership: *out is held for the caller, who drops it with cen_owner_drop.
+ * Ownership: *out is held for the caller, who must drop it with cen_owner_drop.
  * Returns:
  *   OK         *out is the owner
  *   INVALID    out is NULL
@@ -158,7 +160,7 @@ CEN_API cen_status cen_child_watch(cen_child child, cen_future *death);
  */
 CEN_API cen_status cen_child_owner(cen_child child, cen_owner **out, cen_error *error);
 
-/* Return true if the child is to end, or if its start is over. */
+/* Return true if the child should end, or if its start is over. */
 CEN_API bool cen_child_is_stopping(cen_child child);
 
 /* ---- The supervisor ---------------------------------------------------------------- */
@@ -170,12 +172,12 @@ typedef enum cen_supervision {
     CEN_REST_FOR_ONE,    /* that one and those after it */
 } cen_supervision;
 
-/* Whether the supervisor stops by itself, as by cen_supervisor_request_stop, when significant children have ended for
- * good. */
+/* Whether the supervisor stops by itself, as if by cen_supervisor_request_stop, when significant children have ended
+ * for good. */
 typedef enum cen_auto_stop {
     CEN_AUTO_STOP_NEVER = 0,
-    CEN_AUTO_STOP_ANY, /* with the first of them */
-    CEN_AUTO_STOP_ALL, /* with the last of them */
+    CEN_AUTO_STOP_ANY, /* when the first of them has */
+    CEN_AUTO_STOP_ALL, /* when the last of them has */
 } cen_auto_stop;
 
 /* State of a child. */
@@ -198,7 +200,7 @@ typedef struct cen_supervisor_event {
     int64_t wait_ns;        /* CHILD_WAITING: the time until the restart; otherwise 0 */
 } cen_supervisor_event;
 
-/* Options of a supervisor. Zero means default in every field. Fields are only ever appended. */
+/* Options of a supervisor. Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_supervisor_options {
     size_t size;                       /* sizeof(cen_supervisor_options), set by the macro */
     const char *name;                  /* copied, cut after 31 bytes; default "supervisor" */
@@ -213,30 +215,31 @@ typedef struct cen_supervisor_options {
 
     /* Back-off with jitter: the second restart of a child, and each later one, waits for a random time. The upper bound
      * of this time is backoff_initial_ns at first, and doubles each time, up to backoff_max_ns. Children that are
-     * restarted together all wait. A child that has run for backoff_reset_ns starts without history again. */
+     * restarted together all wait. Once a child has run for backoff_reset_ns, its back-off starts again from the
+     * beginning. */
     int64_t backoff_initial_ns; /* default 100 ms, CEN_OFF: no back-off */
     int64_t backoff_max_ns;     /* default 30 s; CEN_OFF is refused */
     int64_t backoff_reset_ns;   /* default 30 s; CEN_OFF is refused */
 
     cen_auto_stop auto_stop; /* default CEN_AUTO_STOP_NEVER */
-    uint32_t max_children;   /* maximum number of children, those that are down included; default 0: no limit */
+    uint32_t max_children;   /* maximum number of children, including those that are down; default 0: no limit */
 
     /* A child whose first start fails is treated like one that fails later: its start is retried, and
-     * cen_supervisor_new does not fail because of it. With ONE_FOR_ONE cen_supervisor_new does not wait for the second
-     * attempt. Otherwise it does, because the children after it depend on it. */
+     * cen_supervisor_new does not fail because of it. With ONE_FOR_ONE, cen_supervisor_new does not wait for the second
+     * attempt. Otherwise, it does, because the children after this one depend on it. */
     bool retry_start;
     bool stop_together; /* all children are asked to end at the same time, instead of one by one in reverse order */
     bool nested;        /* cen_supervisor_new starts nothing: it will be the child of another supervisor */
-    /* Not NULL: cen_supervisor_new does not wait. The future completes when all children have started, or fails with
-     * the error. If the supervisor is stopped before, the future completes with OK when it is over. Not with
-     * `nested`. */
+    /* If this is not NULL, cen_supervisor_new does not wait. The future completes when all children have started, or
+     * fails with the error. If the supervisor is stopped before that, the future completes with OK when the supervisor
+     * is over. Not allowed with `nested`. */
     cen_future *started;
 
     /* Called with each event, in order, one at a time. */
     void (*listener)(void *argument, const cen_supervisor_event *event);
     void *argument; /* passed to the listener */
 
-    /* its helpers call the functions of the children, and its clock keeps the times; default the process' own */
+    /* its helpers call the functions of the children, and its clock is used for all times; default the process's own */
     cen_runtime *runtime;
     const cen_allocator *allocator; /* default malloc */
 } cen_supervisor_options;
@@ -245,17 +248,17 @@ typedef struct cen_supervisor_options {
 #define CEN_SUPERVISOR_OPTIONS(...) CEN_OPTIONS_(cen_supervisor_options, __VA_ARGS__)
 
 /* Create a supervisor and start its children, one after the other. If one cannot be started, those before it are
- * stopped again, and there is no supervisor.
+ * stopped again, and no supervisor is created.
  *
- * Blocking: until the last child has started. With options.nested nothing is started. With options.started this does
- * not wait; if a start fails later, the supervisor is over, and must be freed.
+ * Blocking: until the last child has started. If options.nested is set, nothing is started. If options.started is set,
+ * this does not wait; if a start fails later, the supervisor is over, and must be freed.
  * Returns:
  *   OK         *out is the supervisor
  *   INVALID    out is NULL, or an option is invalid; the text names it
  *   EXISTS     two children have the same name
- *   FULL       more children than options.max_children; error->current and error->max have the numbers
+ *   FULL       more children than options.max_children; error->current and error->max contain the numbers
  *   NO_MEMORY  out of memory
- *   SYSTEM     the system has no thread to keep time
+ *   SYSTEM     the timer thread could not be started
  *   FORKED     options.runtime belongs to the parent process
  *   MISUSE     options.started was promised or cancelled before
  *   TIMEOUT    a child had not started after its start_ns
@@ -266,11 +269,11 @@ CEN_API cen_status cen_supervisor_new(const cen_supervisor_options *options, cen
 /* Part of cen_supervisor_child, not for programs. */
 CEN_API void cen_supervisor_child_fill_(cen_supervisor *inner, cen_child_options *out);
 
-/* Return the options for a supervisor that is the child of another one: permanent, with no limit for its shutdown. The
- * program may change them. The inner supervisor was created with options.nested. It stays the same object through all
- * its restarts, so the program can keep its address. Children that were added to it are forgotten when it ends. Free it
- * after the outer one. The child's name is the inner supervisor's, which must stay in place until the options were
- * used. */
+/* Return the options for a supervisor that is the child of another one: permanent, with no limit on its shutdown time.
+ * The program may change them. The inner supervisor must have been created with options.nested. It stays the same
+ * object through all its restarts, so the program can keep its address. Children that were added to it are forgotten
+ * when it ends. Free it after the outer one. The child's name is the inner supervisor's name, which must stay in place
+ * until the options have been used. */
 static inline cen_child_options cen_supervisor_child(cen_supervisor *inner)
 {
     cen_child_options child = CEN_SIZED(cen_child_options);
@@ -286,14 +289,14 @@ typedef struct cen_supervisor_report {
     uint32_t abandoned; /* children that did not end in time */
 } cen_supervisor_report;
 
-/* Stop the children in reverse order, each within its own time. When the deadline passes, all that are left are killed,
- * if they have a `kill`, and abandoned without a further wait. *report, if not NULL, is filled in with OK and with
- * TIMEOUT. A supervisor that is over already returns OK and its last report.
+/* Stop the children in reverse order, each within its own time. When the deadline passes, all children that remain are
+ * killed, if they have a `kill`, and abandoned without any further wait. *report, if not NULL, is filled in if the
+ * status is OK or TIMEOUT. If the supervisor is already over, this returns OK and the last report.
  *
  * Blocking: until all children have ended, or until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
  *   OK       the supervisor is over
- *   TIMEOUT  the deadline passed first; the supervisor is over all the same
+ *   TIMEOUT  the deadline passed first; the supervisor is over nevertheless
  *   INVALID  supervisor is NULL, or report->size is not valid
  *   FORKED   the supervisor belongs to the parent process
  *   MISUSE   called by its listener; or it is the child of another supervisor, which stops it
@@ -312,19 +315,19 @@ CEN_API cen_status cen_supervisor_stop(cen_supervisor *supervisor, cen_deadline 
  */
 CEN_API cen_status cen_supervisor_request_stop(cen_supervisor *supervisor);
 
-/* Complete `future` when the supervisor is over: with NULL, or with the error if it gave up or could not start. One
- * future at a time. It may be cancelled.
+/* Complete `future` when the supervisor is over: with NULL, or with the error if it gave up or could not start. There
+ * can be only one such future at a time. It may be cancelled.
  * Returns:
- *   OK       the future will complete, or has
+ *   OK       the future will complete, or already has
  *   INVALID  supervisor or future is NULL
- *   MISUSE   the future was promised or cancelled before, or there is such a future already
+ *   MISUSE   the future was promised or cancelled before, or there is already such a future
  *   FORKED   the supervisor belongs to the parent process
  */
 CEN_API cen_status cen_supervisor_watch(cen_supervisor *supervisor, cen_future *future);
 
 /* Free a supervisor that is over. NULL is allowed. After cen_supervisor_stop has returned OK or TIMEOUT, this returns
- * OK. Calls of abandoned children that have not returned yet keep some of the memory, and the runtime, until they have.
- * In a forked child this only frees memory.
+ * OK. Calls of abandoned children that have not returned yet keep some of the memory, and the runtime, in use until
+ * they return. In a forked child, this only frees memory.
  * Returns:
  *   OK    the supervisor is freed, or was NULL
  *   BUSY  it is not over; nothing changes
@@ -334,16 +337,16 @@ CEN_API cen_status cen_supervisor_free(cen_supervisor *supervisor);
 /* ---- Changes ------------------------------------------------------------------------- */
 
 /* Add a child, as the last in order, and wait until it has started. If its start fails, the child is not added, and the
- * status is that of the start. If the deadline passes first, the child stays and goes on starting. With CEN_NOW the
+ * status is that of the start. If the deadline passes first, the child stays and continues to start. With CEN_NOW, the
  * call does not wait: the child stays, and a start that fails is treated like the failure of a running child. *out, if
- * not NULL, is the start that was awaited; none with CEN_NOW.
+ * not NULL, is the start that was awaited, or none with CEN_NOW.
  *
  * Blocking: until the child has started, or until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
  *   OK         the child has started; with CEN_NOW: it is added
  *   TIMEOUT    the deadline passed first
- *   EXISTS     there is a child of that name
- *   FULL       there are options.max_children children; error->current and error->max have the numbers
+ *   EXISTS     there is already a child of that name
+ *   FULL       there are already options.max_children children; error->current and error->max contain the numbers
  *   CLOSED     the supervisor is not running, or the child was stopped before it had started
  *   MISUSE     called by the listener, and the deadline is not CEN_NOW
  *   INVALID    supervisor is NULL, or an option is invalid; the text names it
@@ -355,7 +358,7 @@ CEN_API cen_status cen_supervisor_add(cen_supervisor *supervisor, const cen_chil
                                       cen_deadline deadline, cen_child *out, cen_error *error);
 
 /* Stop one child. cen_supervisor_terminate leaves it in the state DOWN, unless it is temporary or numbered.
- * cen_supervisor_remove forgets it as well. error->text names the supervisor, and for ABSENT and TIMEOUT the child.
+ * cen_supervisor_remove also forgets it. error->text names the supervisor and, for ABSENT and TIMEOUT, the child.
  *
  * Blocking: until the child has ended, or until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
@@ -384,19 +387,19 @@ CEN_API cen_status cen_supervisor_remove(cen_supervisor *supervisor, const char 
  */
 CEN_API cen_status cen_child_terminate(cen_child child, cen_deadline deadline, cen_error *error);
 
-/* Start a child that is down or waiting, now. If its start fails, it is down again.
+/* Immediately start a child that is down or waiting. If its start fails, it is down again.
  *
  * Blocking: until the child has started, or until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
  *   OK         the child has started; with CEN_NOW: it is being started
- *   TIMEOUT    the deadline passed first, and the child goes on starting
+ *   TIMEOUT    the deadline passed first, and the child continues to start
  *   ABSENT     there is no child of that name
  *   BUSY       the child is neither down nor waiting; error->text names its state
  *   CLOSED     the supervisor is not running, or the child was stopped before it had started
  *   MISUSE     called by the listener, and the deadline is not CEN_NOW
  *   INVALID    supervisor or name is NULL
  *   FORKED     the supervisor belongs to the parent process
- *   NO_MEMORY  there is no memory for the start
+ *   NO_MEMORY  out of memory for the start
  *   others     the status of the child's start
  */
 CEN_API cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char *name, cen_deadline deadline,
@@ -404,7 +407,7 @@ CEN_API cen_status cen_supervisor_restart(cen_supervisor *supervisor, const char
 
 /* ---- Stats ----------------------------------------------------------------------------- */
 
-/* Stats of a supervisor. All numbers are of one moment. */
+/* Stats of a supervisor. The numbers are a consistent snapshot. */
 typedef struct cen_supervisor_stats {
     size_t size;       /* sizeof(cen_supervisor_stats), set by CEN_SIZED */
     uint32_t children; /* = down + waiting + starting + running + stopping */
@@ -424,7 +427,7 @@ typedef struct cen_supervisor_stats {
  */
 CEN_API cen_status cen_supervisor_stats_get(cen_supervisor *supervisor, cen_supervisor_stats *out);
 
-/* One child at one moment. */
+/* A snapshot of one child. */
 typedef struct cen_child_stats {
     size_t size;      /* the library's sizeof(cen_child_stats) */
     const char *name; /* valid during the visitor's call */
@@ -434,10 +437,10 @@ typedef struct cen_child_stats {
     cen_child child;       /* its start; none while it is down or waiting */
     cen_supervisor *inner; /* the supervisor that is the child, or NULL */
     uint64_t starts;       /* how often it has started, for whatever reason */
-    uint64_t restarts;     /* restarts that were called for by its own end or its own failed start */
+    uint64_t restarts;     /* restarts that were caused by its own end or its own failed start */
     int64_t since;         /* the moment at which it entered this state, on the runtime's clock */
     int64_t until;         /* WAITING: the moment at which it will be started; otherwise 0 */
-    cen_error error;       /* of its last end that was not normal, or last start that failed; otherwise status OK */
+    cen_error error;       /* of its last end that was not normal, or last start that failed; otherwise, status OK */
     uint64_t inner_number; /* cen_component_number of inner; 0: there is none */
 } cen_child_stats;
 
@@ -445,14 +448,14 @@ typedef struct cen_child_stats {
  *
  * Callbacks: `visit` is called with no lock held and with cancellation disabled.
  * Returns:
- *   OK       the visit is over
+ *   OK       all children were visited
  *   INVALID  supervisor or visit is NULL
  *   FORKED   the supervisor belongs to the parent process
  */
 CEN_API cen_status cen_supervisor_each(cen_supervisor *supervisor,
                                        void (*visit)(void *argument, const cen_child_stats *child), void *argument);
 
-/* Write the tree as lines of text, supervisors that are children included. cen_supervisor_dump writes up to `room`
+/* Write the tree as lines of text, including supervisors that are children. cen_supervisor_dump writes up to `room`
  * bytes to `buffer`: the text is cut to fit, and ends with a zero if room is not 0. cen_supervisor_dump_to passes it to
  * `write` piece by piece. Return the length of the whole text, without the zero; 0 for NULL and in a forked child. */
 CEN_API size_t cen_supervisor_dump(cen_supervisor *supervisor, char *buffer, size_t room);

@@ -15,8 +15,8 @@
  * Memory: from cen_timer_start until the future is done or cancelled, the struct belongs to the library and must stay
  * in place, as future.h says.
  *
- * Threads: as future.h says. One thread starts a timer, and only then shares it with others.
- * Fork: a timer that was started in the parent never completes in the child. cen_future_cancel returns true there.
+ * Threads: as future.h says. A thread must start a timer before it shares the timer with other threads.
+ * Fork: a timer that was started in the parent never completes in the child, where cen_future_cancel returns true.
  */
 #ifndef CENOTE_TIMER_H
 #define CENOTE_TIMER_H
@@ -50,21 +50,21 @@ typedef struct cen_timer {
 CEN_API void cen_timer_init(cen_timer *timer);
 
 /* Start a timer: timer->future completes at `when` on the runtime's clock, or soon if that moment has passed. A
- * relative time counts from this call. With CEN_NEVER the future never completes and can only be cancelled. `runtime`
- * NULL: the process' own. With any status but OK nothing changes.
+ * relative time counts from this call. With CEN_NEVER, the future never completes and can only be cancelled. `runtime`
+ * NULL: the process's own. With any status other than OK, nothing changes.
  *
- * Life: until its future is done or cancelled, the timer is a user of the runtime. cen_runtime_free of an explicit
- * runtime returns BUSY before that, and not after. The process' own runtime ends with its last user. A program that has
- * no other user of it, and starts timers now and then, starts and ends a thread for each of them. To avoid this, start
- * the next timer before the last one completes, or in its inline `done`.
- * Callbacks: the future never completes within this call. The runtime's timer thread completes it, or poll and advance
- * of a manual runtime. An inline `done` runs there and should be short.
+ * Life: until its future is done or cancelled, the timer is a user of the runtime. Until then, cen_runtime_free returns
+ * BUSY for an explicit runtime. The process's own runtime ends with its last user. If it has no other users, and timers
+ * are started only occasionally, a thread is started and ended for each of them. To avoid this, start the next timer
+ * before the last one completes, or in its inline `done`.
+ * Callbacks: the future never completes within this call. The runtime's timer thread completes it; in a manual runtime,
+ * poll or advance does. An inline `done` runs there and should be short.
  * Returns:
  *   OK         the timer runs
- *   INVALID    timer is NULL, or `when` is CEN_DEFAULT, which a timer does not have
- *   MISUSE     the timer was started before, and not initialized again
+ *   INVALID    timer is NULL, or `when` is CEN_DEFAULT: a timer has no default
+ *   MISUSE     the timer was started before, and has not been initialized again
  *   NO_MEMORY  out of memory
- *   SYSTEM     the system has no thread to keep time
+ *   SYSTEM     the timer thread could not be started
  *   FORKED     the runtime belongs to the parent process
  */
 CEN_API cen_status cen_timer_start(cen_timer *timer, cen_runtime *runtime, cen_deadline when, cen_error *error);

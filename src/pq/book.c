@@ -10,9 +10,8 @@
  *   B1  The entry stays in its place until it is removed, and no place on the probe path to it is empty: a used place
  *       becomes REMOVED and may be used again, but is never empty again.
  *   B2  A table that would be more than half full is copied under the lock into one of twice the size, and replaced.
- *       The
- *       old one is never freed, because another thread may be reading it. All old tables together are smaller than the
- *       newest.
+ *       The old one is never freed, because another thread may be reading it. All old tables together are smaller than
+ *       the newest.
  *   B3  Removals do not lengthen the probe path to an entry: it took the first free place.
  * The fields are sequentially consistent atomics, which cost nothing for a lookup.
  *

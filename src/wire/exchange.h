@@ -15,8 +15,7 @@
  *   1. Call ceni_exchange_init once it is connected. Then ceni_exchange_loop(exchange, 0) on the loop returns what to
  *      watch.
  *   2. When a watched event occurs, or `wake` was called: call ceni_exchange_loop(exchange, what happened), on the
- *      loop's
- *      thread only. Its result replaces what was watched before.
+ *      loop's thread only. Its result replaces what was watched before.
  *   3. `broken` is called once, when the connection has ended for any reason. Shut the socket down, so that a sleeping
  *      read returns, and stop watching. Do not close the descriptor yet: threads may still be in read or write.
  *   4. To end: ceni_exchange_refuse; when all is drained or the time is up, ceni_exchange_fail; no more calls of

@@ -841,7 +841,7 @@ def the_dashboard_is_served_meanwhile(place):
         process.communicate(timeout=60)
     expect(components["sqlite"]["kind"] == "pool" and process.returncode == 130, components, process.returncode)
     code, _, said = place.run("run", "--dashboard=nowhere", *place.short())
-    expect(code == 2 and said.startswith('cenote run: --dashboard: "nowhere": it is written as 127.0.0.1:9911'), code, said)
+    expect(code == 2 and said.startswith('cenote run: --dashboard: "nowhere": write it as 127.0.0.1:9911'), code, said)
 
 
 # ---- Last: the server of the others goes ---------------------------------------------------------------------------------
