@@ -62,7 +62,7 @@ typedef struct cen_actor cen_actor;
 
 /* A message: the first member of the program's own struct. Initialize it with cen_message_init. */
 typedef struct cen_message {
-    /* for reports of the watchdog; not copied: a literal, or valid as long as the actor; NULL: "a message" */
+    /* for reports of the watchdog; not copied: a literal, or valid until the actor is freed; NULL: "a message" */
     const char *name;
     /* private */
     cen_job job_;
@@ -221,7 +221,7 @@ CEN_API cen_executor *cen_actor_executor(cen_actor *actor);
  * follow a drain, and drops what is left. With any status other than OK, nothing changes.
  *
  * Blocking: does not wait, and may be called in the handler. `future`, if it is not NULL, completes with NULL when the
- * last message is over and the actor is idle.
+ * last message has been handled or dropped and the actor is idle.
  * Returns:
  *   OK       the actor is being stopped
  *   CLOSED   it was stopped before, and this is not the first drop

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A codec: it encodes a request id and a payload as a frame of a connection, and decodes frames. libcenote-net.
+ * A codec: encodes a request id and a payload as a frame on a connection, and decodes frames. libcenote-net.
  *
- * The library has two:
+ * The library contains two codecs:
  *
  *     cen_codec_binary()   length (32 bits), id (64 bits), payload; the length counts
  *                          what follows it, and both numbers are big endian
  *     cen_codec_lines()    "17 hello\n": the id in decimal, a space, the payload, a newline
  *
- * A program makes a codec of its own with a cen_codec_calls:
+ * A program makes its own codec with a cen_codec_calls:
  *
  *     static const cen_codec_calls mine = {.size = sizeof mine, .name = "mine", .bound = bound, .encode = encode,
  *                                          .decode = decode};
  *     cen_codec codec = {&mine, NULL};
  *
- * A codec value is two pointers. Calls that receive one copy it. The functions and the argument must outlive the
- * connections that use the codec.
+ * A codec value consists of two pointers. Functions that are passed a codec copy it. The functions and the argument
+ * must outlive the connections that use the codec.
  *
- * Threads: the functions of a codec are called from any thread, several at a time. A codec that has state protects it
- * itself. `bound` and `encode` are called with a lock of the connection held: they must be quick, and must not call the
- * library.
- * Fork: a codec works in a forked child, too.
+ * Threads: the functions of a codec are called from any thread, and concurrently. A codec that has state must protect
+ * it itself. `bound` and `encode` are called with a lock of the connection held, so they must be quick and must not
+ * call the library.
+ * Fork: a codec also works in a forked child.
  */
 #ifndef CENOTE_CODEC_H
 #define CENOTE_CODEC_H
@@ -39,14 +39,14 @@ extern "C" {
 typedef enum cen_decoded {
     CEN_DECODED_FRAME = 0, /* a complete frame */
     CEN_DECODED_MORE,      /* the beginning of a frame: more bytes are needed */
-    CEN_DECODED_BROKEN,    /* no frame of this codec: the connection cannot continue */
+    CEN_DECODED_BROKEN,    /* not a frame of this codec: the connection cannot continue */
 } cen_decoded;
 
 /* The inputs and outputs of an attempt to decode. */
 typedef struct cen_decoding {
     /* inputs */
     size_t max_payload; /* a frame with a larger payload is BROKEN, as soon as that can be known */
-    /* how many of the bytes were there at an earlier attempt that returned MORE: they need not be searched again */
+    /* how many of the bytes were present at an earlier attempt that returned MORE; they need not be searched again */
     size_t seen;
     /* outputs, with FRAME */
     uint64_t id;
@@ -57,8 +57,8 @@ typedef struct cen_decoding {
     size_t wanted; /* the minimum length of the whole frame, if it is known; else 0 */
 } cen_decoding;
 
-/* The functions of a codec. All fields are required. Fields are only ever appended. Those that a program does not know,
- * because its `size` is smaller, are zero. */
+/* The functions of a codec. All fields are required. Fields are only ever appended. Fields that a program does not
+ * know, because its `size` is smaller, are zero. */
 typedef struct cen_codec_calls {
     size_t size;      /* sizeof(cen_codec_calls) */
     const char *name; /* for error texts: "binary" */
@@ -67,12 +67,12 @@ typedef struct cen_codec_calls {
     size_t (*bound)(void *argument, size_t payload_size);
 
     /* Writes one frame to `out`, which has the room that `bound` returned, and its length to *written. With any status
-     * but OK the payload cannot be encoded: nothing is sent, and the request fails with the status and the error.
-     * `error` is never NULL. */
+     * other than OK, the payload cannot be encoded: nothing is sent, and the request fails with the status and the
+     * error. `error` is never NULL. */
     cen_status (*encode)(void *argument, uint64_t id, const void *payload, size_t size, void *out, size_t *written,
                          cen_error *error);
 
-    /* Decodes the frame at the beginning of `size` bytes, more than 0. With BROKEN it writes the reason to `error`,
+    /* Decodes the frame at the beginning of `size` bytes, more than 0. With BROKEN, it writes the reason to `error`,
      * which is never NULL. */
     cen_decoded (*decode)(void *argument, const void *bytes, size_t size, cen_decoding *decoding, cen_error *error);
 } cen_codec_calls;
@@ -83,7 +83,7 @@ typedef struct cen_codec {
     void *argument;
 } cen_codec;
 
-/* Return the binary codec. A payload is any bytes: as many as the connection allows, and at most 2^32 - 9. */
+/* Return the binary codec. A payload may be any bytes: as many as the connection allows, and at most 2^32 - 9. */
 CEN_API cen_codec cen_codec_binary(void);
 
 /* Return the codec of text lines. A payload that contains a newline is INVALID. A carriage return before the newline is

@@ -85,7 +85,7 @@ typedef struct cen_task cen_task;
 typedef enum cen_next {
     CEN_NEXT_OVER = 1, /* the task is over */
     CEN_NEXT_AGAIN,    /* the next step runs after the tasks that are queued on its worker */
-    CEN_NEXT_WAIT,     /* the next step runs when a future is done */
+    CEN_NEXT_WAIT,     /* the next step runs when a future completes */
 } cen_next;
 
 /* One step of a task. It may block; see cen_blocking_begin. It must not leave by longjmp.
@@ -97,16 +97,16 @@ typedef cen_next (*cen_step)(cen_task *task);
 
 /* The first member of the program's own struct. */
 struct cen_task {
-    cen_future future; /* done when the task is over; the program may set its error and user */
+    cen_future future; /* completes when the task is over; the program may set its error and user */
     /* private, used in every step */
     cen_job job_;
     cen_step step_;
     CEN_ATOMIC_(uint32_t) state_;
     uint32_t marks_;
     /* set by the program, after init and before submit */
-    const char *name; /* for the watchdog and reports; a literal, or valid as long as the crew; NULL: "a task" */
-    /* A task that has not begun by then never begins, and fails with TIMEOUT. A task that has begun is asked to end
-     * (see cen_task_check_stop). CEN_DEFAULT: no deadline. */
+    const char *name; /* for the watchdog and reports; a literal, or valid until the crew is freed; NULL: "a task" */
+    /* A task that has not begun by this deadline never begins, and fails with TIMEOUT. A task that has begun is asked
+     * to end (see cen_task_check_stop). CEN_DEFAULT: no deadline. */
     cen_deadline deadline;
     uint64_t note[3]; /* for an observer; zero after init */
     /* private */
@@ -142,7 +142,7 @@ CEN_API void cen_task_init(cen_task *task, cen_step first);
  *   INVALID    crew or task is NULL, or the task has no first step
  *   CLOSED     the crew was stopped with CEN_STOP_DROP; or it was stopped with CEN_STOP_DRAIN, and the caller is not
  *              one of its tasks
- *   MISUSE     the task was submitted before and is not over, or was not initialized again
+ *   MISUSE     the task was already submitted and is not over, or has not been initialized again
  *   SYSTEM     the task has a deadline, and the timer thread could not be started
  *   FORKED     the crew belongs to the parent process (options.on_fork)
  *   NO_MEMORY  out of memory for the forked child's crew (CEN_FORK_RENEW)
@@ -175,9 +175,10 @@ CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], 
 CEN_API cen_status cen_crew_submit_function(cen_crew *crew, const char *name, void *(*call)(void *argument),
                                             void *argument, cen_future *result, cen_error *error);
 
-/* Cancel a task. Return true if it had not begun: it never begins, and its future completes with INTERRUPTED. Return
- * false if it has begun or is over; a task that has begun is asked to end (see cen_task_check_stop). Exactly one of the
- * two happens. Also return false for NULL, for a task that was never submitted, and for a task of the parent process.
+/* Cancel a task. Return true if it had not begun: it will never begin, and its future completes with INTERRUPTED.
+ * Return false if it has begun or is over; a task that has begun is asked to end (see cen_task_check_stop). Exactly one
+ * of the two happens. Also return false for NULL, for a task that was never submitted, and for a task of the parent
+ * process.
  *
  * The caller must make sure that the task exists during the call.
  *
@@ -285,7 +286,7 @@ typedef struct cen_context_type {
      * cen_crew_new fails with that status, and a crew that is already running tries again when it next needs a
      * worker. */
     cen_status (*create)(void *argument, uint32_t worker, void **out, cen_error *error);
-    void (*destroy)(void *argument, void *data); /* when the worker ends, for whatever reason; after a last on_tick */
+    void (*destroy)(void *argument, void *data); /* when the worker ends, for whatever reason; after a final on_tick */
     void (*on_tick)(void *argument, void *data); /* every tick_ns, busy or idle, between two steps; also at the end */
     void (*before_pause)(void *argument, void *data); /* the worker found no work and is about to sleep */
     void (*after_resume)(void *argument, void *data); /* the worker is awake again */
@@ -306,7 +307,7 @@ typedef struct cen_observer {
     void *argument;
 } cen_observer;
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_crew_options {
     size_t size;      /* sizeof(cen_crew_options), set by the macro */
     const char *name; /* copied; the threads' names begin with it; default "crew" */
@@ -320,7 +321,7 @@ typedef struct cen_crew_options {
     int64_t idle_timeout_ns;
 
     size_t stack_size;    /* of a worker's thread, in bytes; default: the system's */
-    const uint32_t *cpus; /* copied; worker n runs only on cpus[n % cpu_count]; default: on any processor */
+    const uint32_t *cpus; /* copied; worker n runs only on cpus[n % cpu_count]; default: any processor */
     size_t cpu_count;
 
     cen_context_type context;
@@ -340,7 +341,7 @@ typedef struct cen_crew_options {
      * and no tasks. Tasks from before the fork stay with the parent; their futures never complete in the child. */
     cen_fork_policy on_fork;
 
-    cen_runtime *runtime;           /* keeps time; must have threads; default the process's own */
+    cen_runtime *runtime;           /* for timers; must have threads; default the process's own */
     const cen_allocator *allocator; /* default malloc */
 
     bool without_actions; /* tools that watch the process (component.h) cannot resize the crew */
@@ -415,7 +416,7 @@ typedef struct cen_crew_report {
  * Returns:
  *   OK       all tasks have ended; *report, if not NULL, is filled in
  *   TIMEOUT  the deadline passed first; *report and the error text say what remains
- *   INVALID  crew is NULL, `how` is neither of the two, or the size of the report is not set
+ *   INVALID  crew is NULL, `how` is not a cen_stop, or the size of the report is not set
  *   FORKED   the crew belongs to the parent process
  */
 CEN_API cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report,
@@ -435,7 +436,7 @@ CEN_API cen_status cen_crew_free(cen_crew *crew);
 /* Stats of a crew. */
 typedef struct cen_crew_stats {
     size_t size;                  /* sizeof(cen_crew_stats), set by CEN_SIZED */
-    uint64_t submitted, finished; /* tasks, ever; finished includes cancelled, timed-out and dropped ones */
+    uint64_t submitted, finished; /* tasks so far; finished includes cancelled, timed-out and dropped ones */
     uint64_t queued;              /* tasks that have not begun, or are ready for their next step */
     uint64_t running;             /* tasks in a step, including those with another task on top during cen_await */
     uint64_t waiting;             /* tasks that wait for a future */
@@ -446,7 +447,7 @@ typedef struct cen_crew_stats {
     uint32_t workers;             /* as set by options.workers or cen_crew_resize */
     uint32_t threads;             /* threads that exist */
     uint32_t idle;                /* threads that sleep */
-    uint32_t blocked;             /* threads in a section that blocks */
+    uint32_t blocked;             /* threads in a blocking section */
     bool is_stopped;
 } cen_crew_stats;
 

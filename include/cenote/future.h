@@ -146,9 +146,9 @@ CEN_API bool cen_promise_is_wanted(const cen_promise *promise);
 
 /* ---- Groups --------------------------------------------------------------------- */
 
-/* A group: a future over other futures, its members. Caller-owned. The group, the members and the array must stay in
- * place until the group is left; until then, members must not be initialized again. A member may be cancelled, in which
- * case it never counts for its group. */
+/* A group: a future that depends on other futures, its members. Caller-owned. The group, the members and the array must
+ * stay in place until the group is left; until then, members must not be initialized again. A member may be cancelled,
+ * in which case it never counts for its group. */
 typedef struct cen_group {
     cen_future future;
     /* private */

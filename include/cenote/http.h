@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An HTTP/2 client: many requests at once over few connections, balanced by a router. Part of libcenote-curl.
+ * An HTTP/2 client: many concurrent requests over a few connections, balanced by a router. Part of libcenote-curl.
  *
  *     cen_http *http;
  *     cen_http_options options = CEN_HTTP_OPTIONS(.name = "search", .url = "http://127.0.0.1:8080", .loops = 4);
@@ -21,19 +21,19 @@
  *     cen_http_close(http, cen_in_s(5), NULL, NULL);
  *     cen_http_free(http);
  *
- * Each connection has a thread with an event loop, a multi handle of curl, and is a backend of a router (a cen_member).
- * Each request is a stream of a connection, and counts as one use of the member.
+ * Each connection has a thread with an event loop and a curl multi handle, and is a backend of a router (a cen_member).
+ * Each request is a stream on a connection, and counts as one use of the member.
  *
  * A connection that is lost goes down in the router, and requests that were sent on it fail with LOST. Its loop
- * reconnects it by the warm-up request (curl.h), at once and then with back-off. A request that was certainly not sent
- * is routed again. One that may have been sent is not, because the server may have processed it: whether to retry is up
- * to the program.
+ * reconnects it with the warm-up request (curl.h), first immediately and then with back-off. A request that was
+ * certainly not sent is routed again. A request that may have been sent is not, because the server may have processed
+ * it; whether to retry it is up to the program.
  *
- * Threads: everything from any thread, except close and free. These wait for all requests to complete, so they must not
- * be called in an inline completion callback, nor on a loop's thread, where cen_http_fetch cannot wait either. No other
- * call may be in progress when the client is freed.
- * Fork: in a child every call returns FORKED and touches nothing. cen_http_free closes the child's copies of the
- * sockets.
+ * Threads: every function may be called from any thread, except close and free. These wait for all requests to
+ * complete, so they must not be called in an inline completion callback or on a loop's thread. cen_http_fetch must not
+ * be called on a loop's thread either. No other call may be in progress when the client is freed.
+ * Fork: in a child, every call returns FORKED and touches nothing, except that cen_http_free closes the child's copies
+ * of the sockets.
  */
 #ifndef CENOTE_HTTP_H
 #define CENOTE_HTTP_H
@@ -63,32 +63,34 @@ typedef struct cen_http_options {
     const char *name; /* default "http" */
     const char *url;  /* of the server, as in cen_curl_options; default that of `site` */
     /* Other options of the server; default NULL: their defaults. The version is always HTTP/2. A connection always
-     * begins with a warm-up request; CEN_CURL_COLD means a HEAD. total_timeout_ns is ignored. `credentials` is called
-     * on the loop's thread. */
+     * begins with a warm-up request; CEN_CURL_COLD means a HEAD request. total_timeout_ns is ignored. `credentials` is
+     * called on the loop's thread. */
     const cen_curl_options *site;
     uint32_t loops;   /* connections, each with a thread; default 2, at most 256 */
-    int64_t streams;  /* limit of concurrent requests on a connection; default 100, at most 10000 */
-    size_t max_reply; /* limit of a reply's body in bytes; default 1 MiB */
+    int64_t streams;  /* maximum number of concurrent requests on a connection; default 100, at most 10000 */
+    size_t max_reply; /* maximum size of a reply's body in bytes; default 1 MiB */
 
-    cen_strategy strategy; /* of load balancing; default two choices */
-    /* limit of requests that wait for room on a connection; default 1024; CEN_OFF: no limit, CEN_NONE: none waits */
+    cen_strategy strategy; /* for load balancing; default two choices */
+    /* maximum number of requests that wait for room on a connection; default 1024; CEN_OFF: no limit, CEN_NONE: none
+     * waits */
     int64_t max_waiters;
-    cen_deadline default_deadline; /* of a request without one, for all of it; default 30 s */
-    int64_t reroutes;              /* limit of retries of a request that was not sent; default 10, CEN_NONE: none */
+    cen_deadline default_deadline; /* for the whole of a request that has no deadline; default 30 s */
+    int64_t reroutes;              /* maximum retries of a request that was not sent; default 10, CEN_NONE: none */
 
-    int64_t backoff_initial_ns; /* after a failed attempt to connect: a random pause up to this, ... */
-    int64_t backoff_max_ns;     /* ... doubled at each further failure, up to this; defaults 100 ms and 10 s */
+    int64_t backoff_initial_ns; /* after a failed attempt to connect: a random pause of up to this, ... */
+    int64_t backoff_max_ns;     /* ... doubled after each further failure, up to this; defaults 100 ms and 10 s */
     /* how long a connection without requests may be silent before it is probed; default 10 s, CEN_OFF: never. A
-     * connection on which a request missed its deadline is probed at once. */
+     * connection on which a request missed its deadline is probed immediately. */
     int64_t keepalive_ns;
-    /* cen_http_new does not wait for a connection. Default: it waits for the first, and fails if none can be made. */
+    /* cen_http_new does not wait for a connection. Default: it waits for the first connection, and fails if none can be
+     * made. */
     bool starts_empty;
 
-    /* Called when a connection goes up or down, as the router's `changed`; default none. */
+    /* Called when a connection comes up or goes down, like the router's `changed`; default none. */
     void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to,
                     const cen_error *cause);
     void *argument;
-    cen_runtime *runtime; /* for the deadlines of waiting requests; default the process' own */
+    cen_runtime *runtime; /* for the deadlines of waiting requests; default the process's own */
 } cen_http_options;
 
 /* Options with the given fields set and all others zero. */
@@ -96,22 +98,22 @@ typedef struct cen_http_options {
 
 /* Create a client and start its loops.
  *
- * Blocking: until the first connection is up, unless options.starts_empty.
+ * Blocking: until the first connection is up, unless options.starts_empty is set.
  * Returns:
  *   OK         *out is the client
  *   INVALID    options or out is NULL, or an option is not allowed; the text names it
  *   NO_MEMORY  out of memory
  *   SYSTEM     a thread cannot be started, or curl cannot be initialised
- *   DRIVER     the server does not speak HTTP/2, or as an opening of curl.h
- *   others     as an opening of curl.h: no connection could be made
+ *   DRIVER     the server does not speak HTTP/2, or as an open in curl.h
+ *   others     as an open in curl.h: no connection could be made
  */
 CEN_API cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_error *error);
 
 /* Report of a close. */
 typedef struct cen_http_report {
     size_t size;     /* sizeof(cen_http_report), set by CEN_SIZED */
-    uint64_t left;   /* requests without a reply at the deadline, which failed with CLOSED */
-    uint32_t waited; /* requests that waited for room, which failed with CLOSED */
+    uint64_t left;   /* requests that had no reply by the deadline, and failed with CLOSED */
+    uint32_t waited; /* requests that waited for room, and failed with CLOSED */
 } cen_http_report;
 
 /* Close the client: refuse new requests, wait for those in flight, fail the rest with CLOSED, and end the loops. The
@@ -121,7 +123,7 @@ typedef struct cen_http_report {
  * Returns:
  *   OK       all requests in flight have completed
  *   TIMEOUT  some requests had no reply by the deadline and failed with CLOSED
- *   CLOSED   the client is closed, or being closed
+ *   CLOSED   the client is already closed, or is being closed
  *   INVALID  http is NULL, or the report's size is wrong
  *   MISUSE   called on a loop's thread
  *   FORKED   the client belongs to the parent process
@@ -138,7 +140,7 @@ CEN_API cen_status cen_http_free(cen_http *http);
 
 /* ---- Requests ------------------------------------------------------------------------------- */
 
-/* A request. Zero means default in every field. Fields are only ever appended. */
+/* A request. Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_http_request {
     size_t size;                /* sizeof(cen_http_request), set by the macro */
     const char *method;         /* default GET */
@@ -146,8 +148,8 @@ typedef struct cen_http_request {
     const char *const *headers; /* "Name: value", after those of the site; ends with NULL; default none */
     const void *body;
     size_t body_size;
-    size_t max_reply;      /* limit of the reply's body in bytes; default the client's */
-    cen_deadline deadline; /* of all of it, waiting for room included; default the client's */
+    size_t max_reply;      /* maximum size of the reply's body in bytes; default the client's */
+    cen_deadline deadline; /* for the whole request, including the wait for room; default the client's */
     cen_route_hint hint;   /* which connection, as for a route of the router */
 } cen_http_request;
 
@@ -156,7 +158,7 @@ typedef struct cen_http_request {
 
 /* A reply. */
 typedef struct cen_http_reply {
-    long status;      /* of HTTP: 200, 404, ... */
+    long status;      /* the HTTP status: 200, 404, ... */
     const char *body; /* ends with a zero that `size` does not count */
     size_t size;
     const char *type;   /* Content-Type; "" if there is none */
@@ -164,24 +166,24 @@ typedef struct cen_http_reply {
     int64_t took_ns;    /* from the call of fetch to the end */
 } cen_http_reply;
 
-/* Send a request without waiting. The future must have been initialised. It completes with OK, and the reply as its
- * value, whatever the HTTP status is; or it fails with:
+/* Send a request without waiting. The future must have been initialised. It completes with OK and with the reply as its
+ * value, whatever the HTTP status is, or it fails with:
  *   TIMEOUT    the deadline passed first
- *   LOST       the connection ended after the request was, or may have been, sent; or the limit of reroutes is reached
- *   FULL       the body is larger than max_reply; or, with cause CEN_CAUSE_QUEUE_FULL, max_waiters requests wait
+ *   LOST       the connection ended after the request was, or may have been, sent; or the limit of reroutes was reached
+ *   FULL       the body is larger than max_reply; or, with cause CEN_CAUSE_QUEUE_FULL, max_waiters requests are waiting
  *   EMPTY      no connection is up, and max_waiters is CEN_NONE
  *   DOWN       the name of the server could not be looked up
  *   CLOSED     the client was closed
  *   NO_MEMORY  out of memory
  *   DRIVER     any other error of curl; error->code is its number
  *
- * Ownership: the request is copied. The reply is the caller's; free it with cen_http_reply_free.
- * Callbacks: after cen_future_cancel has returned true there is no completion. A stream that was begun is reset within
- * some 50 ms. A request that waits for room leaves the wait queue within a second.
+ * Ownership: the request is copied. The reply belongs to the caller; free it with cen_http_reply_free.
+ * Callbacks: after cen_future_cancel has returned true, there is no completion. A stream that has begun is reset within
+ * about 50 ms. A request that waits for room leaves the wait queue within a second.
  * Returns:
  *   OK         the future will complete
  *   INVALID    http, request or future is NULL, the request's size is wrong, or its path has no slash
- *   MISUSE     the future is not ready
+ *   MISUSE     the future was promised or cancelled before
  *   NO_MEMORY  out of memory
  *   FORKED     the client belongs to the parent process
  */
@@ -190,12 +192,12 @@ CEN_API cen_status cen_http_fetch_async(cen_http *http, const cen_http_request *
 
 /* Send a request and wait for its reply.
  *
- * Ownership: the reply is the caller's. Free it with cen_http_reply_free.
- * Blocking: until the reply has come, or the request's deadline.
+ * Ownership: the reply belongs to the caller. Free it with cen_http_reply_free.
+ * Blocking: until the reply has arrived, or until the request's deadline.
  * Returns:
  *   OK      *out is the reply, whatever its HTTP status
  *   MISUSE  called on a loop's thread
- *   others  as cen_http_fetch_async, and as its future
+ *   others  as cen_http_fetch_async and its future
  */
 CEN_API cen_status cen_http_fetch(cen_http *http, const cen_http_request *request, cen_http_reply **out,
                                   cen_error *error);
@@ -209,16 +211,16 @@ CEN_API void cen_http_reply_free(cen_http_reply *reply);
 typedef struct cen_http_stats {
     size_t size; /* sizeof(cen_http_stats), set by CEN_SIZED */
     uint32_t loops, up;
-    uint64_t connects;                                                      /* connections made, ever */
+    uint64_t connects;                                                      /* connections made so far */
     uint64_t failures;                                                      /* failed attempts to connect */
     uint64_t losses;                                                        /* connections that went down */
-    uint64_t asked;                                                         /* requests, ever */
+    uint64_t asked;                                                         /* requests so far */
     uint64_t answered, lost, timed_out, refused, cancelled, closed, failed; /* how they ended; refused: EMPTY, FULL */
-    uint64_t under_way;                                                     /* not completed */
+    uint64_t under_way;                                                     /* requests not completed yet */
     uint64_t rerouted;                                                      /* retries of requests that were not sent */
 } cen_http_stats;
 
-/* Read the statistics of the client. All numbers except `up` are of one moment.
+/* Read the stats of the client. The numbers, except for `up`, are a consistent snapshot.
  *
  * Returns:
  *   OK       *out is filled in
@@ -227,7 +229,8 @@ typedef struct cen_http_stats {
  */
 CEN_API cen_status cen_http_stats_get(cen_http *http, cen_http_stats *out);
 
-/* Return the client's router, valid until the client is freed: for the state of its members. NULL for NULL. */
+/* Return the client's router. Use it to read the state of its members. It is valid until the client is freed. Return
+ * NULL for NULL. */
 CEN_API cen_router *cen_http_router(cen_http *http);
 
 #ifdef __cplusplus

@@ -66,11 +66,11 @@ typedef struct cen_lane_options {
      * but at least one. An observer in these options is also called, but must not use task->note. `runtime`, `on_fork`
      * and `allocator` are those of the lanes and must not be set here. */
     const cen_crew_options *crew;
-    int64_t max_tasks; /* maximum number of admitted tasks; default 2000 for each worker; CEN_OFF: CEN_LANE_TASKS_MAX */
+    int64_t max_tasks; /* maximum number of admitted tasks; default 2000 per worker; CEN_OFF: CEN_LANE_TASKS_MAX */
     void *reserved_[4];
 } cen_lane_options; /* a part of cen_lanes_options: its size never changes */
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_lanes_options {
     size_t size;      /* sizeof(cen_lanes_options), set by the macro */
     const char *name; /* copied; default "lanes" */
@@ -81,7 +81,7 @@ typedef struct cen_lanes_options {
      * retry_after_ns is always 1 ms, a guess. */
     bool without_latency;
     cen_fork_policy on_fork;        /* default CEN_FORK_REFUSE: in the child, calls return FORKED */
-    cen_runtime *runtime;           /* keeps time; must have threads; default the process's own */
+    cen_runtime *runtime;           /* for timers; must have threads; default the process's own */
     const cen_allocator *allocator; /* default malloc */
 } cen_lanes_options;
 
@@ -165,7 +165,7 @@ CEN_API cen_status cen_lanes_resize(cen_lanes *lanes, cen_priority priority, uin
  * Return NULL if the lane does not exist. The crew belongs to the lanes: only they may stop and free it. */
 CEN_API cen_crew *cen_lanes_crew(cen_lanes *lanes, cen_priority priority);
 
-/* ---- The end ----------------------------------------------------------------------------- */
+/* ---- Stopping ---------------------------------------------------------------------------- */
 
 /* A part of cen_lanes_report, with the numbers of a cen_crew_report: its size never changes. */
 typedef struct cen_lane_report {
@@ -176,7 +176,7 @@ typedef struct cen_lane_report {
 /* The result of a stop. */
 typedef struct cen_lanes_report {
     size_t size;                     /* sizeof(cen_lanes_report), set by CEN_SIZED */
-    cen_lane_report lane[CEN_LANES]; /* by cen_priority */
+    cen_lane_report lane[CEN_LANES]; /* indexed by cen_priority */
     cen_lane_report total;
 } cen_lanes_report;
 
@@ -208,7 +208,7 @@ CEN_API cen_status cen_lanes_free(cen_lanes *lanes);
 typedef struct cen_lane_stats {
     bool is_absent;
     uint64_t max;                        /* the limit */
-    uint64_t admitted;                   /* tasks that count now */
+    uint64_t admitted;                   /* tasks that count towards the limit now */
     uint64_t queued, running, suspended; /* of these: queued for a step; in a step; waiting for a future */
     uint64_t submitted;                  /* tasks admitted so far */
     uint64_t done, failed;               /* tasks that began and are over, with OK or with another status */
@@ -219,10 +219,10 @@ typedef struct cen_lane_stats {
     uint64_t reserved_[4];
 } cen_lane_stats;
 
-/* Stats of lanes: of each, and of all together. */
+/* Stats of each lane, and of all lanes together. */
 typedef struct cen_lanes_stats {
     size_t size;                    /* sizeof(cen_lanes_stats), set by CEN_SIZED */
-    cen_lane_stats lane[CEN_LANES]; /* by cen_priority */
+    cen_lane_stats lane[CEN_LANES]; /* indexed by cen_priority */
     uint64_t max, admitted;         /* of all lanes together */
     bool is_stopped;
 } cen_lanes_stats;

@@ -2,8 +2,8 @@
 /*
  * A loop: the thread that watches the sockets of connections and servers. libcenote-net.
  *
- * A program need not create one. Connections and servers that name none share the process' own loop, which exists while
- * one of them does. An explicit loop keeps the sockets of one part of a program apart:
+ * A program need not create one. Connections and servers that do not name a loop share the process's own loop, which
+ * exists as long as one of them does. An explicit loop keeps the sockets of one part of a program separate:
  *
  *     cen_loop *loop;
  *     cen_loop_options options = CEN_LOOP_OPTIONS(.name = "orders");
@@ -13,8 +13,8 @@
  *     cen_loop_free(loop);                // after its connections and servers
  *
  * Threads: every function may be called from any thread. The loop's thread blocks all signals. A server's handler or an
- * inline `done` that runs on this thread holds up every socket of the loop: it must not block.
- * Fork: the child does not have the thread. The process' own loop is created again there. Connections and servers that
+ * inline `done` that runs on this thread delays every socket of the loop, so it must not block.
+ * Fork: the child does not have the thread. The process's own loop is created again there. Connections and servers that
  * name an explicit loop of the parent fail with FORKED, and cen_loop_free frees its memory.
  */
 #ifndef CENOTE_LOOP_H
@@ -33,11 +33,11 @@ extern "C" {
 
 typedef struct cen_loop cen_loop;
 
-/* Zero means default in every field. Fields are only ever appended. */
+/* Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_loop_options {
     size_t size;                    /* sizeof(cen_loop_options), set by the macro */
     const char *name;               /* copied; the thread's name; default "cenote:loop" */
-    const cen_allocator *allocator; /* default malloc; libuv allocates its own memory from malloc all the same */
+    const cen_allocator *allocator; /* default malloc; libuv always allocates its own memory with malloc */
 } cen_loop_options;
 
 /* Options with the given fields: CEN_LOOP_OPTIONS(.name = "orders"). All others are zero. */
@@ -48,11 +48,11 @@ typedef struct cen_loop_options {
  *   OK
  *   INVALID    out is NULL, or an option is invalid; the text names it
  *   NO_MEMORY
- *   SYSTEM     the system has no descriptor or thread for it
+ *   SYSTEM     no descriptor or thread could be created for it
  */
 CEN_API cen_status cen_loop_new(const cen_loop_options *options, cen_loop **out, cen_error *error);
 
-/* End the thread, wait for it and free the memory. NULL is allowed. With any status but OK nothing changes.
+/* End the thread, wait for it and free the memory. NULL is allowed. With any status other than OK, nothing changes.
  * Returns:
  *   OK
  *   BUSY    a connection or a server that uses the loop has not been freed
@@ -60,7 +60,7 @@ CEN_API cen_status cen_loop_new(const cen_loop_options *options, cen_loop **out,
  */
 CEN_API cen_status cen_loop_free(cen_loop *loop);
 
-/* Return the number of connections and servers that use the loop. NULL: the process' own; 0 while it does not exist. */
+/* Return the number of connections and servers that use the loop. NULL: the process's own; 0 if it does not exist. */
 CEN_API uint32_t cen_loop_users(cen_loop *loop);
 
 #ifdef __cplusplus

@@ -106,7 +106,8 @@ typedef struct cen_mux_pool_options {
      * CEN_NONE: it gives up at the first loss or failure */
     int32_t max_restarts;
     int64_t window_ns; /* default 5 s */
-    /* how long a connection that must end waits for replies; default 5 s, CEN_OFF: no limit, CEN_NONE: not at all */
+    /* how long a connection that must end waits for outstanding replies; default 5 s, CEN_OFF: no limit, CEN_NONE: not
+     * at all */
     int64_t drain_ns;
 
     cen_at_start at_start; /* default CEN_AT_START_NEED_ONE */
@@ -187,8 +188,8 @@ CEN_API cen_status cen_mux_pool_free(cen_mux_pool *pool);
  *   FULL       all connections are full, or too many requests are waiting; or the reply is larger than its buffer
  *   TIMEOUT    the deadline passed first, or options.wait_deadline did
  *   CLOSED     the pool is closed
- *   LOST       the connection was lost after the request was sent; or the request was not sent, and options.reroutes is
- *              reached
+ *   LOST       the connection was lost after the request was sent; or the request was not sent, and the limit of
+ *              options.reroutes was reached
  *   INVALID    pool or request is NULL, the payload is too large or missing, or the codec refuses it
  *   MISUSE     the request was used before and not initialized again, or has a `done`; this was called on the loop's
  *              thread; or the request would have to wait for a connection, and the thread is in a read section
@@ -213,7 +214,7 @@ typedef struct cen_mux_pool_request_op {
     /* After init, the program sets payload, size, reply, capacity, deadline and only_if_room. reply_size is the result.
      * The request's own future is private. The payload must stay in place until op.future is done or cancelled. */
     cen_request request;
-    cen_route_hint hint; /* set by the program, like the request; all zero: none */
+    cen_route_hint hint; /* set by the program, like the request; all zero means none */
     /* private */
     void (*done_)(struct cen_mux_pool_request_op *op);
     cen_route_op routing_;
@@ -249,7 +250,7 @@ typedef struct cen_mux_pool_stats {
     uint64_t opened;               /* connections made so far */
     uint64_t lost;                 /* of these, connections that were lost */
     uint64_t failed_opens;         /* attempts to connect that failed */
-    uint64_t restarts;             /* of connections, as their supervisor counts them */
+    uint64_t restarts;             /* restarts of connections, as their supervisor counts them */
     uint64_t registry_starts;      /* how often the registry was started */
     uint32_t waiting;              /* requests that wait for a connection */
     uint64_t in_flight;            /* requests that have a connection and are not over */

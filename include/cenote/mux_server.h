@@ -16,14 +16,14 @@
  *     // ...
  *     cen_mux_server_stop(server);
  *
- * The handler may reply to a call at once or later, in any order and from any thread. It may also drop a call: then the
- * client waits until its deadline. A call belongs to the handler until it is replied to or dropped, even after the
- * client has disconnected or the server was stopped. A client that shuts down its sending side counts as disconnected:
- * replies that were not sent by then are lost.
+ * The handler may reply to a call immediately or later, in any order and from any thread. It may also drop a call, in
+ * which case the client waits until its deadline. A call belongs to the handler until it is replied to or dropped, even
+ * after the client has disconnected or the server has been stopped. A client that shuts down its sending side counts as
+ * disconnected: replies that were not sent by then are lost.
  *
- * Threads: everything from any thread, and in the handler, unless noted otherwise.
- * Fork: in the child every function returns FORKED. cen_mux_server_stop closes the child's copy of the listening socket
- * and touches nothing else. The parent notices nothing.
+ * Threads: every function may be called from any thread, and in the handler, unless noted otherwise.
+ * Fork: in the child, every function returns FORKED. cen_mux_server_stop closes the child's copy of the listening
+ * socket and touches nothing else. The parent is not affected.
  */
 #ifndef CENOTE_MUX_SERVER_H
 #define CENOTE_MUX_SERVER_H
@@ -49,8 +49,8 @@ typedef struct cen_mux_server cen_mux_server;
 typedef struct cen_mux_call {
     const void *payload; /* a copy, valid as long as the call */
     size_t payload_size;
-    uint64_t id;     /* that the client gave the request */
-    uint64_t client; /* number of the connection, unique in a server's life */
+    uint64_t id;     /* the id that the client gave the request */
+    uint64_t client; /* number of the connection, unique during the server's life */
     void *user;      /* the program's own; never touched */
 } cen_mux_call;
 
@@ -59,36 +59,37 @@ typedef struct cen_mux_server_options {
     size_t size;         /* sizeof(cen_mux_server_options), set by the macro */
     const char *name;    /* copied; default "server" */
     const char *address; /* "host:port", "[v6]:port" or "unix:/path"; port 0: any free port. Required. */
-    cen_codec codec;     /* default cen_codec_binary(); all that it points to must outlive the server and its calls */
+    cen_codec codec;     /* default cen_codec_binary(); everything it points to must outlive the server and its calls */
 
     /* Called with each request, on the loop's thread, one at a time. Required. */
     void (*handle)(void *argument, cen_mux_call *call);
-    /* Called when a client has connected (cause is NULL) and when it has disconnected (a sentence), on the same thread.
-     * Default none. */
+    /* Called when a client has connected (cause is NULL) and when it has disconnected (cause is a sentence), on the
+     * same thread. Default none. */
     void (*client)(void *argument, uint64_t client, const char *cause);
-    void *argument; /* passed to these two */
+    void *argument; /* passed to both */
 
-    size_t max_clients; /* limit of clients; further connections are closed at once; default 1000 */
-    size_t max_payload; /* limit of a request in bytes; a client that exceeds it is cut off; default 1 MiB */
-    /* limit of bytes of replies that a client has not received; above it the client is not read from; default 1 MiB */
+    size_t max_clients; /* maximum number of clients; further connections are closed immediately; default 1000 */
+    size_t max_payload; /* maximum size of a request in bytes; a client that exceeds it is cut off; default 1 MiB */
+    /* maximum number of reply bytes that a client has not received; above it, nothing is read from the client; default
+     * 1 MiB */
     size_t max_output;
-    /* how long a TCP client may be silent before it is probed (TCP keep-alive). It counts as disconnected if as much
-     * time again passes without an answer. Default 30 s, CEN_OFF: no probes. */
+    /* how long a TCP client may be silent before it is probed (TCP keep-alive). It counts as disconnected if the same
+     * time passes again without an answer. Default 30 s, CEN_OFF: no probes. */
     int64_t keepalive_ns;
-    cen_loop *loop;                 /* default the process' own */
+    cen_loop *loop;                 /* default the process's own */
     const cen_allocator *allocator; /* default malloc */
-    /* limit of one client's calls that the handler has neither replied to nor dropped; at the limit the client is not
-     * read from; default 10000. A handler that needs more calls of the same client before it replies to one waits
-     * without end. */
+    /* maximum number of one client's calls that the handler has neither replied to nor dropped; at this limit, nothing
+     * is read from the client; default 10000. A handler that needs more calls from the same client before it replies to
+     * any of them waits forever. */
     size_t max_calls;
 } cen_mux_server_options;
 
 /* Options with the given fields set and all others zero. */
 #define CEN_MUX_SERVER_OPTIONS(...) CEN_OPTIONS_(cen_mux_server_options, __VA_ARGS__)
 
-/* Start a server. It listens when the call returns. A socket file without a server behind it is replaced.
+/* Start a server. It is listening when the call returns. A socket file that has no server behind it is replaced.
  *
- * Blocking: to look up a name in options.address, on the calling thread.
+ * Blocking: while a name in options.address is looked up, on the calling thread.
  * Returns:
  *   OK         *out is the server
  *   SYSTEM     the text names the address and the system's error; error->code is errno, or 0
@@ -98,8 +99,8 @@ typedef struct cen_mux_server_options {
  */
 CEN_API cen_status cen_mux_server_start(const cen_mux_server_options *options, cen_mux_server **out, cen_error *error);
 
-/* Return the address that the server listens at, with its actual port, valid until the server is stopped; "" for NULL.
- * In the child of a fork it is the parent's. */
+/* Return the address on which the server listens, with its actual port. It is valid until the server is stopped. In a
+ * forked child, it is the parent's address. Return "" for NULL. */
 CEN_API const char *cen_mux_server_address(const cen_mux_server *server);
 
 /* Stop listening, close the connections of all clients, and free the server. When it returns, no handler is running,
@@ -107,9 +108,9 @@ CEN_API const char *cen_mux_server_address(const cen_mux_server *server);
  * allowed. */
 CEN_API void cen_mux_server_stop(cen_mux_server *server);
 
-/* Close the connection of one client, or of all with 0, as if it had broken: replies that are not sent are lost.
+/* Close the connection of one client, or of all clients if `client` is 0, as if it had broken: unsent replies are lost.
  *
- * Blocking: until the loop's thread has done it.
+ * Blocking: until the loop's thread has closed it.
  * Returns:
  *   OK       at least one connection was closed
  *   ABSENT   there is no such client
@@ -122,7 +123,7 @@ CEN_API cen_status cen_mux_server_kill(cen_mux_server *server, uint64_t client);
 
 /* Send the reply to a call, which ends the call. The payload is copied.
  *
- * Ownership: after OK and LOST the call is freed. After INVALID and NO_MEMORY it is still the caller's.
+ * Ownership: after OK and LOST, the call is freed. After INVALID and NO_MEMORY, it still belongs to the caller.
  * Returns:
  *   OK         the reply is sent, or will be
  *   LOST       the client has disconnected
@@ -140,16 +141,16 @@ CEN_API void cen_mux_call_drop(cen_mux_call *call);
 /* Stats of a server. */
 typedef struct cen_mux_server_stats {
     size_t size;       /* sizeof(cen_mux_server_stats), set by CEN_SIZED */
-    uint64_t clients;  /* connected now */
-    uint64_t accepted; /* connections ever, refused ones included */
+    uint64_t clients;  /* clients connected now */
+    uint64_t accepted; /* connections so far, including refused ones */
     uint64_t refused;  /* of these, refused because of max_clients */
     uint64_t calls;    /* calls handed to the handler */
     uint64_t replies;  /* of these, replied to */
-    uint64_t broken;   /* clients cut off because of invalid data */
+    uint64_t broken;   /* clients disconnected because of invalid data */
     uint64_t received_bytes, sent_bytes;
 } cen_mux_server_stats;
 
-/* Read the statistics of the server. Each number was true at some moment of the call.
+/* Read the stats of the server. Each number was correct at some moment during the call.
  *
  * Returns:
  *   OK       *out is filled in

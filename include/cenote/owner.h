@@ -86,8 +86,9 @@ CEN_API cen_status cen_owner_thread(cen_owner **out, cen_error *error);
 CEN_API void cen_owner_hold(cen_owner *owner);
 CEN_API void cen_owner_drop(cen_owner *owner);
 
-/* Return the owner's name: "connection 7", or "thread 3" with the number that cen_holder_number() returns in that
- * thread. It is valid while the owner is held, and in a read section in which one of its entries was found. */
+/* Return the owner's name, such as "connection 7". The name of a thread is "thread 3", with the number that
+ * cen_holder_number() returns in that thread. It is valid while the owner is held, and in a read section in which one
+ * of its entries was found. */
 CEN_API const char *cen_owner_name(const cen_owner *owner);
 
 /* Return a number that no other owner of the process has ever had. */

@@ -109,7 +109,7 @@ CEN_API int cen_pollable_fd(const cen_pollable *pollable);
  *   OK
  *   BUSY     another thread is in run_ready; when that call ends, the descriptor becomes readable once more, so that
  *            nothing that woke the caller is missed
- *   MISUSE   called from a callback that it runs itself; in this case, too, the descriptor becomes readable once more
+ *   MISUSE   called from a callback that it runs itself; the descriptor also becomes readable once more in this case
  *   FORKED   the pollable belongs to the parent process
  *   INVALID  pollable is NULL
  */

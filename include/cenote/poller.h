@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A poller: it tells drivers when a file descriptor is ready, so that they connect, test and reset without a thread for
- * each object.
+ * A poller: it tells drivers when a file descriptor is ready, so that they can connect, test and reset objects without
+ * a thread for each one.
  *
  * A poller has a thread of its own:
  *
@@ -12,8 +12,8 @@
  *     // ...
  *     cen_poller_free(poller);               // after the pools that use it
  *
- * With options.manual it has none. The program watches the poller's one descriptor in its event loop, and calls
- * cen_poller_poll when that descriptor is readable. Deadlines make it readable, too, so the loop needs no timeout.
+ * If options.manual is set, it has none. The program watches the poller's one descriptor in its event loop, and calls
+ * cen_poller_poll when that descriptor is readable. Deadlines also make it readable, so the loop needs no timeout.
  *
  *     struct pollfd fds[] = {{cen_poller_fd(poller), POLLIN, 0}};   // and the program's own
  *     for (;;) {
@@ -21,10 +21,10 @@
  *         cen_poller_poll(poller, CEN_NOW, NULL, NULL);
  *     }
  *
- * A watch is for one event. To be called for the next one, watch again.
+ * A watch reports one event. To be called for the next event, watch again.
  *
- * Threads: every function may be called from any thread. `ready` runs on the poller's thread, or in cen_poller_poll. No
- * lock is held then. It may call every function of cenote except cen_poller_free and cen_poller_poll of this poller. It
+ * Threads: every function may be called from any thread. `ready` runs on the poller's thread, or in cen_poller_poll,
+ * with no lock held. It may call every function of cenote except cen_poller_free and cen_poller_poll of this poller. It
  * delays all other watches of the poller, so it must not block.
  * Fork: the child does not have the thread, and nothing is watched there. Every call returns FORKED, except
  * cen_poller_free, which frees the memory.
@@ -48,7 +48,7 @@ extern "C" {
 
 typedef struct cen_poller cen_poller;
 
-/* Options of a poller. Zero means default in every field. Fields are only ever appended. */
+/* Options of a poller. Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_poller_options {
     size_t size;                    /* sizeof(cen_poller_options), set by the macro */
     const char *name;               /* copied, cut after 15 bytes; the thread's name; default "cenote:poller" */
@@ -63,8 +63,8 @@ typedef struct cen_poller_options {
 enum {
     CEN_READABLE = 1,
     CEN_WRITABLE = 2,
-    /* The other side has closed the connection, or there is an error. It is reported whether it was asked for or not,
-     * together with those of READABLE and WRITABLE that were asked for, so that the next read or write finds out. */
+    /* The other side has closed the connection, or there is an error. It is reported whether or not it was requested,
+     * together with READABLE and WRITABLE if they were requested, so that the next read or write finds the error. */
     CEN_HUNG_UP = 4,
 };
 
@@ -72,7 +72,7 @@ enum {
  * `argument`, and everything else to zero. It must stay in place while it is watched. */
 typedef struct cen_watch {
     /* Called with the events that have happened (CEN_READABLE and so on), or with 0 if the deadline passed first. The
-     * watch is the caller's again when this is entered: it may be watched again or freed in here. */
+     * watch belongs to the caller again when this is entered: it may be reused or freed during this call. */
     void (*ready)(struct cen_watch *watch, unsigned events);
     void *argument; /* the program's own; never touched */
     /* private */
@@ -90,13 +90,13 @@ typedef struct cen_watch {
  *   OK         *out is the poller
  *   INVALID    out is NULL, or an option is invalid; the text names it
  *   NO_MEMORY  out of memory
- *   SYSTEM     the system has no descriptor or thread for it, or is not Linux; error->code is errno
+ *   SYSTEM     no descriptor or thread could be created for it, or the system is not Linux; error->code is errno
  */
 CEN_API cen_status cen_poller_new(const cen_poller_options *options, cen_poller **out, cen_error *error);
 
-/* End the thread, wait for it and free the memory. NULL is allowed. With any status but OK nothing changes.
+/* End the thread, wait for it and free the memory. NULL is allowed. With any status other than OK, nothing changes.
  *
- * Blocking: waits for a `ready` that is running, and decides only then.
+ * Blocking: waits for a `ready` that is running, and decides only after that.
  * Returns:
  *   OK      the poller is freed, or was NULL
  *   BUSY    something is watched, or another thread polls it
@@ -117,33 +117,33 @@ CEN_API cen_status cen_poller_free(cen_poller *poller);
  *   INVALID    poller, watch or watch->ready is NULL; there are no events for a descriptor; or the system cannot watch
  *              the descriptor: it is closed, or is a regular file
  *   MISUSE     the watch is in use
- *   EXISTS     another watch has that descriptor
+ *   EXISTS     another watch already has that descriptor
  *   NO_MEMORY  out of memory
  *   FORKED     the poller belongs to the parent process
  */
 CEN_API cen_status cen_poller_watch(cen_poller *poller, cen_watch *watch, int fd, unsigned events,
                                     cen_deadline deadline, cen_error *error);
 
-/* End a watch. Return true if `ready` will not be called for it. Return false if it was called before, or if the watch
- * was not in use.
+/* End a watch. Return true if `ready` will not be called for it. Return false if it has already been called, or if the
+ * watch was not in use.
  *
  * Blocking: if `ready` is running for this watch on another thread, waits until it has returned. So the caller must not
- * hold a lock that `ready` takes. In a `ready` of this poller this never waits. */
+ * hold a lock that `ready` takes. In a `ready` of this poller, this never waits. */
 CEN_API bool cen_poller_unwatch(cen_poller *poller, cen_watch *watch);
 
 /* Return the descriptor of a manual poller, for an event loop. It is readable when cen_poller_poll has something to do.
- * -1 for NULL, if the poller has a thread, and in a forked child. */
+ * Return -1 for NULL, for a poller that has a thread, and in a forked child. */
 CEN_API int cen_poller_fd(const cen_poller *poller);
 
 /* Poll a manual poller: call `ready` of every watch that is ready or whose deadline has passed. *told, if not NULL, is
- * how many were called. error->text names the poller.
+ * the number of calls. error->text names the poller.
  *
  * Blocking: until a watch is ready, or until the deadline (CEN_DEFAULT: CEN_NEVER). CEN_NOW does not wait.
  * Threads: one thread at a time.
  * Returns:
  *   OK       at least one `ready` was called
  *   TIMEOUT  no watch became ready in time
- *   MISUSE   the poller has a thread, another thread polls it, or called in a `ready` of this poller
+ *   MISUSE   the poller has a thread, another thread polls it, or this was called in a `ready` of this poller
  *   FORKED   the poller belongs to the parent process
  *   INVALID  poller is NULL
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue between threads: many producers, many consumers, first in first out.
+ * A FIFO queue between threads, with any number of producers and consumers.
  *
  * There are three kinds: bounded (a ring of fixed capacity), unbounded (linked blocks) and rendezvous (no buffer: a
  * push succeeds when a pop takes its element). There are also three sources, which can only be popped: after, tick and
@@ -64,7 +64,7 @@ typedef struct cen_queue_options {
     cen_queue_kind kind;
     size_t capacity;               /* bounded queues only: elements, 1 to 2^24; default 1024 */
     cen_deadline default_deadline; /* what CEN_DEFAULT means as a deadline of this queue; default CEN_NEVER */
-    /* called by cen_queue_free with a copy of each element that is left, aligned to 16 bytes; default: none */
+    /* called by cen_queue_free with a copy of each remaining element, aligned to 16 bytes; default: none */
     void (*drop)(void *argument, void *element);
     void *drop_argument;
     const cen_allocator *allocator; /* default malloc */

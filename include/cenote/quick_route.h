@@ -4,9 +4,9 @@
  *
  * The functions of router.h are calls into a shared library. Each call costs about as much as the pick itself. The
  * functions of this header do the same inline if the router's strategy is random, round robin by thread, or two
- * choices. They call those of router.h in all other cases: another strategy, a member with a limit or a target, a
- * router that measures latency, no member that is up, a forked child. Picks are inline for about five hundred routers
- * at a time. For further routers they are calls.
+ * choices. They call the functions of router.h in all other cases: another strategy, a member with a limit or a target,
+ * a router that measures latency, no member that is up, or a forked child. Picks are inline for about five hundred
+ * routers at a time. For any further routers, they are calls.
  *
  *     static _Thread_local cen_picker picker;              // one for each thread and router
  *     cen_picker_init(&picker);
@@ -16,10 +16,10 @@
  *     cen_quick_read_end();
  *
  * Cost: the program includes liburcu's header and links liburcu-bp. The inline code depends on the layout of the
- * library's structs. cen_picker_init returns INVALID if the loaded library has another layout than this header: compile
- * the program again then.
+ * library's structs. cen_picker_init returns INVALID if the loaded library has a different layout from this header. In
+ * that case, compile the program again.
  *
- * Threads: a picker belongs to its thread. For all else see router.h.
+ * Threads: a picker belongs to its thread. For everything else, see router.h.
  */
 #ifndef CENOTE_QUICK_ROUTE_H
 #define CENOTE_QUICK_ROUTE_H
@@ -54,7 +54,7 @@ typedef struct cen_picker {
 /* Initialize a picker.
  * Returns:
  *   OK
- *   INVALID  picker is NULL, or the loaded library has another layout than this header
+ *   INVALID  picker is NULL, or the loaded library has a different layout from this header
  */
 static inline cen_status cen_picker_init(cen_picker *picker)
 {
@@ -103,7 +103,7 @@ static inline uint64_t cen_quick_random_(cen_picker *picker)
     return x * UINT64_C(0xD6E8FEB86659FD93);
 }
 
-/* Return the uses in flight of a member without a limit. All members that are picked inline have none. */
+/* Return the uses in flight of a member without a limit. No member that is picked inline has a limit. */
 static inline uint64_t cen_quick_load_(const cen_member *member, uint32_t offset)
 {
     cen_stripe_ *stripe = cen_stripe_of_(member, offset);
@@ -111,7 +111,7 @@ static inline uint64_t cen_quick_load_(const cen_member *member, uint32_t offset
     return own + CEN_LOAD_(&stripe->others, relaxed, RELAXED);
 }
 
-/* Return the less used of two members at random. */
+/* Return the less used of two members chosen at random. */
 static inline cen_member *cen_quick_two_(const cen_member_set *set, cen_picker *picker)
 {
     uint64_t random = cen_quick_random_(picker);
@@ -146,7 +146,7 @@ static inline cen_member *cen_quick_pick_(const cen_member_set *set, cen_picker 
     return CEN_LOAD_(&set->at_[index], acquire, ACQUIRE);
 }
 
-/* Pick a member as cen_router_peek does, without a cen_route_hint. In a read section.
+/* Pick a member as cen_router_peek does, without a cen_route_hint. Call it in a read section.
  * Returns:
  *   OK
  *   others  as cen_router_peek
@@ -176,8 +176,8 @@ static inline cen_status cen_quick_route(cen_router *router, cen_picker *picker,
     uint32_t offset = picker->stripe_;
     cen_stripe_ *stripe = cen_stripe_of_(member, offset);
     uint32_t life = CEN_LOAD_(&stripe->life, acquire, ACQUIRE);
-    /* The addition below waits for all stores before it, and so does the subtraction in done. So each has half of
-     * them. */
+    /* The addition below waits for all stores before it, and so does the subtraction in done. So the stores are divided
+     * between the two. */
     out->value = stripe->value;
     uint64_t before = CEN_ADD_(&stripe->word, CEN_USE_BEGINS_, relaxed, RELAXED);
     if (__builtin_expect(CEN_TOO_MANY_(before), 0)) {
@@ -196,8 +196,8 @@ static inline cen_status cen_quick_route(cen_router *router, cen_picker *picker,
 /* End a use that succeeded, as cen_route_done does with CEN_OUTCOME_OK.
  * Returns:
  *   OK
- *   DOWN    the use is ended, and the member has gone down since it began
- *   STALE   the route is done already
+ *   DOWN    the use has ended, and the member has gone down since the use began
+ *   STALE   the route is already done
  *   others  as cen_route_done
  */
 static inline cen_status cen_quick_done(cen_route *route)

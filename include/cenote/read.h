@@ -32,9 +32,10 @@ CEN_API CEN_DIRECT_ void cen_read_end(void);
 /* Return true if the calling thread is in a read section. This is for functions that would have to wait there. */
 CEN_API bool cen_read_is_open(void);
 
-/* Do not install liburcu's fork hooks. The library reads through liburcu, and installs its hooks for fork
- * (pthread_atfork) when the first registry or router is created. A program that installs the hooks of the bp flavour
- * itself must call this function before that, because hooks that are installed twice deadlock at the first fork. */
+/* Keep the library from installing liburcu's fork hooks. The library reads through liburcu, and installs its hooks for
+ * fork (pthread_atfork) when the first registry or router is created. A program that installs the hooks of the bp
+ * flavour itself must call this function before that, because hooks that are installed twice deadlock at the first
+ * fork. */
 CEN_API void cen_rcu_skip_fork_hooks(void);
 
 #ifdef __cplusplus

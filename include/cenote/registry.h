@@ -120,7 +120,7 @@ typedef struct cen_registry_options {
      * the registry, but must not free it. Default none. */
     void (*release)(void *argument, void *value);
     void *argument;                 /* passed to listener and release */
-    cen_runtime *runtime;           /* releases what was removed; must outlive the registry; default the process's own */
+    cen_runtime *runtime;           /* releases removed entries; must outlive the registry; default the process's own */
     const cen_allocator *allocator; /* default malloc */
 } cen_registry_options;
 
@@ -199,7 +199,7 @@ CEN_API cen_status cen_registry_update(cen_registry *registry, uint64_t number, 
 
 /* Look up the entry under a key. If there are several, the oldest one is found.
  * Returns:
- *   OK       *out is the entry, until the read section ends
+ *   OK       *out is the entry, which is valid until the read section ends
  *   ABSENT   there is no entry under the key
  *   MISUSE   called outside of a read section
  *   INVALID  registry or out is NULL, or the key is NULL or too long
@@ -209,7 +209,7 @@ CEN_API cen_status cen_registry_lookup(cen_registry *registry, cen_key key, cons
 
 /* Pick one of the entries under a key at random, each equally likely, in constant time.
  * Returns:
- *   OK      *out is the entry, until the read section ends
+ *   OK      *out is the entry, which is valid until the read section ends
  *   others  as cen_registry_lookup
  */
 CEN_API cen_status cen_registry_pick(cen_registry *registry, cen_key key, const cen_entry **out);
@@ -217,7 +217,7 @@ CEN_API cen_status cen_registry_pick(cen_registry *registry, cen_key key, const 
 /* Get the entry at an index among those under a key, in constant time. Indexes begin at 0. They are not in the order of
  * registration: when an entry is removed, the last one takes over its index.
  * Returns:
- *   OK      *out is the entry, until the read section ends
+ *   OK      *out is the entry, which is valid until the read section ends
  *   ABSENT  there is no entry at that index
  *   others  as cen_registry_lookup
  */
@@ -249,7 +249,7 @@ CEN_API cen_status cen_registry_each(cen_registry *registry, cen_key key,
 /* Call `visit` for every entry of the registry, as cen_registry_each does: key by key, with the keys in no particular
  * order.
  * Returns:
- *   OK       the visit is over
+ *   OK       the visit is complete
  *   INVALID  registry or visit is NULL
  *   FORKED   the registry belongs to the parent process
  */

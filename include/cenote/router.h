@@ -164,7 +164,7 @@ CEN_API cen_status cen_router_free(cen_router *router);
 /* Options of a member. Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_member_options {
     size_t size;      /* sizeof(cen_member_options), set by the macro */
-    const char *name; /* copied, cut after 63 bytes; need not be unique; default "member 7", with a number of its own */
+    const char *name; /* copied, cut after 63 bytes; need not be unique; default "member 7", with its own number */
     void *value;      /* the value of a route to this member */
     uint32_t weight;  /* for strategies that use it; default 1, at most 65535 */
     /* as in cen_router_options; 0: the router's, CEN_OFF: none */
@@ -179,7 +179,7 @@ typedef struct cen_member_options {
 
 /* Add a member, in the state CONNECTING.
  *
- * Ownership: the handle is the caller's until cen_member_remove.
+ * Ownership: the handle belongs to the caller until cen_member_remove.
  * Returns:
  *   OK         *out is the member
  *   INVALID    router, options or out is NULL, or an option is invalid; the text names it
@@ -213,7 +213,7 @@ CEN_API cen_status cen_member_up(cen_member *member, cen_error *error);
  */
 CEN_API cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out, cen_error *error);
 
-/* Take a member down: it is not picked again. Routes to it return DOWN when they are done. `cause` may be NULL.
+/* Take a member down: it is no longer picked. Routes to it return DOWN when they are done. `cause` may be NULL.
  * Returns:
  *   OK       the member is down
  *   INVALID  member is NULL
@@ -221,10 +221,10 @@ CEN_API cen_status cen_members_up(cen_member *const *members, size_t count, size
  */
 CEN_API cen_status cen_member_down(cen_member *member, const cen_error *cause);
 
-/* Drain a member: it is not picked again, and becomes DOWN when its last use in flight has ended. error->text names the
+/* Drain a member: it is no longer picked, and becomes DOWN when its last use in flight has ended. error->text names the
  * member and its state.
  * Returns:
- *   OK       the member drains
+ *   OK       the member is draining
  *   INVALID  member is NULL, or is neither up, ejected nor draining
  *   FORKED   the router belongs to the parent process
  */
@@ -255,7 +255,7 @@ CEN_API cen_status cen_member_restore(cen_member *member, cen_error *error);
 /* Remove a member. It goes down, and the handle becomes invalid. Its memory is freed when its last use has ended.
  * Returns:
  *   OK       the member is removed
- *   INVALID  member is NULL, or was removed before
+ *   INVALID  member is NULL, or has already been removed
  *   FORKED   the router belongs to the parent process
  */
 CEN_API cen_status cen_member_remove(cen_member *member);
@@ -316,7 +316,7 @@ CEN_API CEN_DIRECT_ cen_status cen_router_route(cen_router *router, const cen_ro
 /* How a use ended. */
 typedef enum cen_outcome {
     CEN_OUTCOME_OK = 0,
-    CEN_OUTCOME_FAILED,    /* by the member's fault; counted in its stats */
+    CEN_OUTCOME_FAILED,    /* the member's fault; counted in its stats */
     CEN_OUTCOME_CANCELLED, /* says nothing about the member */
 } cen_outcome;
 
@@ -334,7 +334,7 @@ CEN_API CEN_DIRECT_ cen_status cen_route_done(cen_route *route, cen_outcome outc
 /* Check a route before sending a request. The member may still go down immediately afterwards.
  * Returns:
  *   OK       the member has not gone down since it was picked
- *   DOWN     it has
+ *   DOWN     the member has gone down since it was picked
  *   STALE    the route is done
  *   INVALID  route is NULL
  *   FORKED   the router belongs to the parent process
@@ -347,7 +347,7 @@ CEN_API cen_status cen_route_check(const cen_route *route);
  * cen_future_cancel(&op.future) cancels it. Nothing is allocated for it. It must stay in place from the call that
  * starts it until its future is done or cancelled: see future.h. */
 typedef struct cen_route_op {
-    cen_future future; /* done with OK: `route` is filled in, and must be done; otherwise: why there is no route */
+    cen_future future; /* OK: `route` is filled in, and must be ended; any other status: why there is no route */
     cen_route route;
     /* private */
     void (*done_)(struct cen_route_op *routing);
@@ -408,7 +408,7 @@ typedef struct cen_following cen_following;
  * exist. If an entry is unregistered, for whatever reason, its member goes down and is removed. If an entry is updated,
  * its member is replaced. `options` may be NULL.
  * Returns:
- *   OK         *out is the following
+ *   OK         *out is the cen_following
  *   CLOSED     the registry is being freed
  *   INVALID    router, registry or out is NULL, the key is NULL or too long, or an option is invalid
  *   NO_MEMORY  out of memory
@@ -443,8 +443,8 @@ typedef struct cen_router_stats {
     uint32_t waiting;                                       /* routes that are waiting */
     uint64_t waited;                                        /* routes that had to wait */
     uint64_t timeouts;                                      /* of these, routes that failed with TIMEOUT */
-    uint64_t refused;                                       /* routes that failed because max_waiters waited */
-    uint64_t empty;                                         /* routes that failed with EMPTY or FULL at once */
+    uint64_t refused;                                       /* routes that failed because too many were waiting */
+    uint64_t empty;                                         /* routes that failed with EMPTY or FULL immediately */
     uint64_t changes;                                       /* sets of members that were published */
 } cen_router_stats;
 

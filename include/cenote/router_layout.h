@@ -23,40 +23,40 @@ extern "C" {
 #define CEN_SUB_(p, n, order, ORDER) atomic_fetch_sub_explicit((p), (n), memory_order_##order)
 #endif
 
-/* The version of this layout: a new number with every change of this header. */
+/* The version of this layout. Every change to this header gives it a new number. */
 #define CEN_ROUTER_LAYOUT_ 4u
 
 /* Strategies that are inlined. */
 enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ };
 
-/* Whether a thread looks at the other threads' uses of a member again, by its own count before this use. A thread with
- * uses in flight looks often, because its uses take long. A thread with none has short uses, and looking would slow all
- * threads down. It does not look at its first use: no thread has used a new member yet, and with many thousand members
- * most uses of a thread are its first of the member. */
+/* Whether a thread looks again at the other threads' uses of a member, according to its own count before this use. A
+ * thread with uses in flight looks often, because its uses take a long time. A thread with none has short uses, and
+ * looking would slow all threads down. It does not look at its first use: no thread has used a new member yet, and with
+ * many thousands of members, most uses of a thread are its first use of the member. */
 #define CEN_LOOK_NOW_(before) (((before) >> CEN_USES_SHIFT_) % (CEN_IN_FLIGHT_(before) == 0 ? 64 : 8) == 7)
 
-/* Whether a thread looks again for a member that it compared and did not use, by a random number whose lowest bits have
- * not been used. Without this look, a member that is avoided because of other threads' uses would be avoided long after
- * these have ended. If no uses of other threads are known, the thread's own uses were the reason, and two choices need
- * not look. */
+/* Whether a thread looks again at a member that it compared but did not use, according to a random number whose lowest
+ * bits have not been used. Without this look, a member that is avoided because of other threads' uses would be avoided
+ * long after those have ended. If no uses of other threads are known, the thread's own uses were the reason, and two
+ * choices need not look. */
 #define CEN_LOOK_AGAIN_(random) ((random) % 64 == 0)
 
-/* A count of uses has three fields. From the top: how many uses have begun, ever; whether the end of the last use is
- * watched for; how many are in flight. The first field is on top, so its overflow after 2^40 uses changes no other
- * field. */
+/* A count of uses has three fields. From the top: how many uses have begun so far; whether the end of the last use is
+ * being watched for; how many uses are in flight. The first field is at the top, so its overflow after 2^40 uses does
+ * not change any other field. */
 #define CEN_USES_SHIFT_ 24
 #define CEN_USE_BEGINS_ ((UINT64_C(1) << CEN_USES_SHIFT_) + 1)
 #define CEN_WATCHED_ (UINT64_C(1) << (CEN_USES_SHIFT_ - 1))
 #define CEN_IN_FLIGHT_(word) ((word) & (CEN_WATCHED_ - 1))
 /* Whether no further use may begin: the count must not reach the mark. The limit is far below the mark, because a
- * thread looks after it has added. */
+ * thread checks only after it has added. */
 #define CEN_TOO_MANY_(before) (((before)&CEN_IN_FLIGHT_MAX) != 0)
 #define CEN_IS_MOST_ (CEN_WATCHED_ == 2 * (uint64_t)CEN_IN_FLIGHT_MAX)
-/* Whether a use was the last of a stripe that is watched, by the count before its end. */
+/* Whether a use was the last of a stripe that is watched, according to the count before its end. */
 #define CEN_WAS_LAST_(before) (((before) & (2 * CEN_WATCHED_ - 1)) == CEN_WATCHED_ + 1)
 
-/* A stripe: a thread's share of a member. It has the thread's count of uses, and copies of all else that a route needs,
- * so that a route touches one cache line of its member. */
+/* A stripe: a thread's share of a member. It contains the thread's count of uses, and copies of everything else that a
+ * route needs, so that a route touches only one cache line of its member. */
 typedef struct cen_stripe_ {
     CEN_ATOMIC_(uint64_t) word;
     void *value; /* fixed */
@@ -70,8 +70,8 @@ typedef struct cen_stripe_ {
 #define CEN_COUNTED_FIRST_ (UINT32_C(1) << 31)
 
 /* A member's handle is its first stripe. Only members with a limit count uses on it. The stripes of the threads follow
- * at this distance. Between them lie the stripes of other members, and a gap. So the stripes of one thread in many
- * members lie side by side. */
+ * at this distance. Between them are the stripes of other members, and a gap. So the stripes of one thread in many
+ * members are side by side. */
 #define CEN_STRIPES_APART_ 2560
 
 /* Return the member's stripe at an offset. */
@@ -81,16 +81,16 @@ static inline cen_stripe_ *cen_stripe_of_(const cen_member *member, uint32_t off
 }
 
 /* The tag of a route says where its use began. The lower half is the offset of the stripe. The upper half is the life
- * of the member if it was up, or else the life before, which has ended and never returns: a thread that picked from an
- * older set may begin late. */
+ * of the member if it was up, or otherwise its previous life, which has ended and never returns: a thread that picked
+ * from an older set may begin its use late. */
 #define CEN_ROUTE_TAG_(life, offset) ((uint64_t)(((life)-1) | 1) << 32 | (offset))
 #define CEN_TAG_OFFSET_(tag) ((uint32_t)(tag))
 #define CEN_TAG_LIFE_(tag) ((uint32_t)((tag) >> 32))
 
-/* A router begins with this struct. Its door is a word. It has the set that was published last if inline picks may use
- * that set: the set is not empty, the strategy is one of the three, no member has or had a limit or a target, and
- * neither the strategy nor the router needs to know how uses end. Otherwise the word is 0. In a forked child it is
- * always 0. So one load tells whether a pick may be inline. */
+/* A router begins with this struct. Its door is a word. The word is the set that was published last if inline picks may
+ * use that set: the set is not empty, the strategy is one of the three, no member has or had a limit or a target, and
+ * neither the strategy nor the router needs to know how uses end. Otherwise, the word is 0. In a forked child, it is
+ * always 0. So a single load shows whether a pick may be inline. */
 typedef struct cen_router_hot_ {
     const CEN_ATOMIC_(uint64_t) * door; /* fixed */
 } cen_router_hot_;

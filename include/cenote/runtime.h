@@ -18,7 +18,7 @@
  *
  *     struct pollfd fds[] = {{cen_runtime_fd(runtime), POLLIN, 0}, {socket, POLLIN, 0}};
  *     for (;;) {
- *         int64_t ns = cen_runtime_poll(runtime);            // runs what is due; when to come again
+ *         int64_t ns = cen_runtime_poll(runtime);            // runs what is due; returns when to call again
  *         poll(fds, 2, ns < 0 ? -1 : (int)(ns / 1000000) + 1);
  *     }
  *
@@ -96,7 +96,7 @@ CEN_API cen_status cen_runtime_free(cen_runtime *runtime);
  * because cen_pool_free does not wait for a driver call that hangs. The exit handler does the same, with a timeout: see
  * cen_runtime_exit_timeout_set.
  *
- * Blocking: until then, or until the deadline (CEN_DEFAULT: CEN_NEVER).
+ * Blocking: until that is the case, or until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
  *   OK
  *   TIMEOUT  the deadline passed first

@@ -15,7 +15,7 @@
  *     weighted             at random, in proportion to weight                         nothing
  *     consistent hash      by the key of the pick; few keys move when members change  nothing
  *
- * To write another strategy, fill in a cen_strategy_type. The nine above, in src/router, are models for it.
+ * To write another strategy, fill in a cen_strategy_type. The nine above, in src/router, can serve as models.
  */
 #ifndef CENOTE_STRATEGY_H
 #define CENOTE_STRATEGY_H
@@ -35,13 +35,13 @@ extern "C" {
 
 typedef struct cen_member cen_member;
 
-/* The parameters of a pick. All zero: none. */
+/* The parameters of a pick. All zero means none. */
 typedef struct cen_route_hint {
     uint64_t key;            /* consistent hash: members are picked by it; see cen_route_key */
     const cen_member *avoid; /* not this member, if there is another; only compared, so it may have been removed */
 } cen_route_hint;
 
-/* Return a number for a key of bytes: the same in every process and on every machine. */
+/* Return a number for a key of bytes. It is the same in every process and on every machine. */
 CEN_API uint64_t cen_route_key(const void *bytes, size_t size);
 
 /* The members that may be picked, as strategies see them. A set never changes: a change of members publishes a new
@@ -64,34 +64,34 @@ enum {
 };
 
 /* The functions of a strategy. They must not wait, and must not call functions of the library other than those of this
- * header. name and pick are required, and arrange needs table_size. All other functions may be NULL. */
+ * header. `name` and `pick` are required, and `arrange` requires `table_size`. All other functions may be NULL. */
 typedef struct cen_strategy_type {
     size_t size;        /* sizeof(cen_strategy_type) */
     const char *name;   /* for error texts */
     unsigned needs;     /* CEN_STRATEGY_LOAD, CEN_STRATEGY_LATENCY, both or 0 */
-    size_t member_size; /* bytes for the strategy in each member, zero when it is added; see cen_member_data */
+    size_t member_size; /* bytes for the strategy in each member, zero when the member is added; see cen_member_data */
     /* Called when a router is created, and when it ends. init writes the strategy's state for this router to *state. */
     cen_status (*init)(const void *argument, const cen_allocator *allocator, void **state, cen_error *error);
     void (*fini)(void *state, const cen_allocator *allocator);
     /* Called under the router's lock before a set is published. arrange fills in the set's table: table_size(count)
-     * bytes, all zero. The size for more members must not be less. */
+     * bytes, all zero. The size must not be smaller for more members. */
     size_t (*table_size)(void *state, uint32_t count);
     void (*arrange)(void *state, const cen_member_set *set, void *table);
     /* Called under the router's lock when a member joins the set or leaves it. A member that left may still be picked
      * from the old set, and uses of it may still end. */
     void (*joined)(void *state, cen_member *member);
     void (*left)(void *state, cen_member *member);
-    /* Returns one member of the set, which is not empty. Called by any thread, in a read section. If `used`, a use of
-     * the member begins, and one call of `ended` for it follows. */
+    /* Returns one member of the set, which is not empty. Called by any thread, in a read section. If `used` is true, a
+     * use of the member begins, and one call of `ended` for it follows. */
     cen_member *(*pick)(void *state, const cen_member_set *set, const cen_route_hint *hint, bool used);
-    /* A use begins that pick has not chosen: a caller waited, and this member has room. */
+    /* Called when a use begins that pick did not choose: a caller waited, and this member has room. */
     void (*begun)(void *state, cen_member *member);
-    /* A use has ended. latency_ns is 0 if the latency is not known. It is negative if the use says nothing about the
-     * member: it was cancelled, or did not begin because the member was full. */
+    /* Called when a use has ended. latency_ns is 0 if the latency is not known. It is negative if the use says nothing
+     * about the member because it was cancelled, or because it did not begin (the member was full). */
     void (*ended)(void *state, cen_member *member, int64_t latency_ns, bool failed);
 } cen_strategy_type;
 
-/* A strategy, passed by value. All zero: the default of the router. */
+/* A strategy, passed by value. All zero means the router's default. */
 typedef struct cen_strategy {
     const cen_strategy_type *type;
     const void *argument; /* for init */
@@ -101,36 +101,36 @@ typedef struct cen_strategy {
 CEN_API cen_strategy cen_strategy_random(void);
 
 /* Pick in turn, each thread by itself. A thread remembers its turn in the four routers that it used last. In any other
- * router it begins anywhere. */
+ * router, it begins at an arbitrary member. */
 CEN_API cen_strategy cen_strategy_round_robin(void);
 
-/* Pick in turn, by one counter for all threads. The strategy's argument is NULL by default. It may be a const uint64_t
- * *, which is read once: the number of the first turn. The member is the turn modulo the number of members. After turn
- * 2^64 - 1 the counter continues with 0; some members may be skipped at that point, once. */
+/* Pick in turn, using one counter for all threads. The strategy's argument is NULL by default. It may point to a const
+ * uint64_t, which is read once: the number of the first turn. The index of the member is the turn modulo the number of
+ * members. After turn 2^64 - 1, the counter continues with 0; some members may be skipped once at that point. */
 CEN_API cen_strategy cen_strategy_shared_round_robin(void);
 
-/* Pick by strict round robin, by least in flight, by two choices: see the table at the top. */
+/* Pick by strict round robin, by least in flight, or by two choices: see the table at the top. */
 CEN_API cen_strategy cen_strategy_strict_round_robin(void);
 CEN_API cen_strategy cen_strategy_least_in_flight(void);
 CEN_API cen_strategy cen_strategy_two_choices(void);
 
-/* Pick the member with the lower cost of two at random. The latency of a member rises at once with a slower reply, and
- * halves every seven seconds. A failure doubles it. It is unknown when a member comes up. */
+/* Pick two members at random, and take the one with the lower cost. The latency of a member rises immediately with a
+ * slower reply, and halves every seven seconds. A failure doubles it. It is unknown when a member comes up. */
 CEN_API cen_strategy cen_strategy_peak_ewma(void);
 
 /* Pick at random, in proportion to the members' weights. */
 CEN_API cen_strategy cen_strategy_weighted(void);
 
-/* Pick by the key of the pick. Members are told apart by their names, which must differ. The largest share of keys is
- * about a tenth more than the mean, the smallest about a tenth less. */
+/* Pick by the key of the pick. Members are distinguished by their names, which must differ. The largest share of keys
+ * is about a tenth above the mean, and the smallest is about a tenth below it. */
 CEN_API cen_strategy cen_strategy_consistent_hash(void);
 
 /* ---- For strategies of a program's own --------------------------------------------- */
 
-/* Return the member's uses in flight. The number is exact if the member has a limit. Otherwise it is exact for the
- * calling thread's own uses; uses of other threads are counted as of an earlier look. The thread looks again after
- * every 8 of its uses of the member, every 64 while it has none in flight itself, and in about one of 64 calls of this
- * function. */
+/* Return the member's uses in flight. The number is exact if the member has a limit. Otherwise, it is exact for the
+ * calling thread's own uses, and includes the uses of other threads as of the thread's last look at them. The thread
+ * looks again after every 8 of its own uses of the member (every 64 while it has none in flight), and in about one in
+ * 64 calls of this function. */
 CEN_API uint64_t cen_member_load(const cen_member *member);
 /* Return the member's weight. */
 CEN_API uint32_t cen_member_weight(const cen_member *member);
@@ -139,7 +139,7 @@ CEN_API uint64_t cen_member_hash(const cen_member *member);
 /* Return the strategy's bytes in the member: member_size of them. */
 CEN_API void *cen_member_data(const cen_member *member);
 
-/* Return a random number below n, which must not be 0, from the thread's own source. */
+/* Return a random number below n, which must not be 0, from the thread's own generator. */
 CEN_API uint32_t cen_strategy_below(uint32_t n);
 
 #ifdef __cplusplus

@@ -31,9 +31,9 @@
  * (back-off with jitter).
  *
  * Threads: every function may be called from any thread. The functions of children run on helpers of the runtime, with
- * no lock held, except `run`, which has a thread of its own. They may block, and the functions of one child never delay
- * those of another. The listener is called by one thread at a time. A manual runtime calls all of them in its poll,
- * except `run`, and they must not block there.
+ * no lock held; `run` has a thread of its own. They may block, and the functions of one child never delay those of
+ * another. The listener is called by one thread at a time. With a manual runtime, all of these calls except `run` are
+ * made in its poll, where they must not block.
  *
  * Functions that wait must not be called by the listener (MISUSE). With a manual runtime, they must not be called from
  * anything that its poll runs.
@@ -139,7 +139,7 @@ CEN_API bool cen_child_report_ended(cen_child child, const cen_error *why);
  * status is OK. The supervisor becomes the consumer of the future.
  *
  * Ownership: the future must stay in place, even if it is done, until the supervisor reports that the child has ended,
- * failed to start or was abandoned, starts it again, or is over. Then it is the program's again.
+ * failed to start or was abandoned, starts it again, or is over. Then it belongs to the program again.
  * Returns:
  *   OK       the future is watched
  *   INVALID  death is NULL
@@ -176,8 +176,8 @@ typedef enum cen_supervision {
  * for good. */
 typedef enum cen_auto_stop {
     CEN_AUTO_STOP_NEVER = 0,
-    CEN_AUTO_STOP_ANY, /* when the first of them has */
-    CEN_AUTO_STOP_ALL, /* when the last of them has */
+    CEN_AUTO_STOP_ANY, /* when the first of them has ended */
+    CEN_AUTO_STOP_ALL, /* when the last of them has ended */
 } cen_auto_stop;
 
 /* State of a child. */
@@ -193,10 +193,10 @@ typedef enum cen_child_state {
 typedef struct cen_supervisor_event {
     cen_event_kind kind; /* one of those of supervisors, CEN_EVENT_CHILD_STARTED to CEN_EVENT_OVER: cenote/events.h */
     cen_supervisor *supervisor;
-    const char *name;       /* the child's; in GAVE_UP and OVER the supervisor's */
+    const char *name;       /* the child's; in GAVE_UP and OVER, the supervisor's */
     cen_child child;        /* the start that the event is about, or none */
     const cen_error *error; /* the reason, or NULL */
-    uint64_t restarts;      /* restarts of the child; in GAVE_UP and OVER of all children */
+    uint64_t restarts;      /* restarts of the child; in GAVE_UP and OVER, of all children */
     int64_t wait_ns;        /* CHILD_WAITING: the time until the restart; otherwise 0 */
 } cen_supervisor_event;
 
@@ -266,7 +266,7 @@ typedef struct cen_supervisor_options {
  */
 CEN_API cen_status cen_supervisor_new(const cen_supervisor_options *options, cen_supervisor **out, cen_error *error);
 
-/* Part of cen_supervisor_child, not for programs. */
+/* A part of cen_supervisor_child, not for use by programs. */
 CEN_API void cen_supervisor_child_fill_(cen_supervisor *inner, cen_child_options *out);
 
 /* Return the options for a supervisor that is the child of another one: permanent, with no limit on its shutdown time.
@@ -440,7 +440,7 @@ typedef struct cen_child_stats {
     uint64_t restarts;     /* restarts that were caused by its own end or its own failed start */
     int64_t since;         /* the moment at which it entered this state, on the runtime's clock */
     int64_t until;         /* WAITING: the moment at which it will be started; otherwise 0 */
-    cen_error error;       /* of its last end that was not normal, or last start that failed; otherwise, status OK */
+    cen_error error;       /* of its last abnormal end or failed start; if there was none, the status is OK */
     uint64_t inner_number; /* cen_component_number of inner; 0: there is none */
 } cen_child_stats;
 

@@ -60,7 +60,7 @@ CEN_API void cen_timer_init(cen_timer *timer);
  * Callbacks: the future never completes within this call. The runtime's timer thread completes it; in a manual runtime,
  * poll or advance does. An inline `done` runs there and should be short.
  * Returns:
- *   OK         the timer runs
+ *   OK         the timer is running
  *   INVALID    timer is NULL, or `when` is CEN_DEFAULT: a timer has no default
  *   MISUSE     the timer was started before, and has not been initialized again
  *   NO_MEMORY  out of memory
