@@ -296,9 +296,15 @@ static cen_status refuse(const ceni_member *member, cen_status status, cen_error
 /* Check the handle and lock its router. */
 static cen_status enter(const cen_member *cell, ceni_member **out, cen_error *error)
 {
-    if (!cell) return ceni_error_set(error, CEN_INVALID, 0, "the member is NULL");
+    if (!cell) {
+        ceni_error_set(error, CEN_INVALID, 0, "the member is NULL");
+        return CEN_INVALID;
+    }
     ceni_member *member = *out = ceni_member_of(cell);
-    if (!ceni_fork_is(member->router->epoch)) return refuse(member, CEN_FORKED, error);
+    if (!ceni_fork_is(member->router->epoch)) {
+        refuse(member, CEN_FORKED, error);
+        return CEN_FORKED;
+    }
     ceni_router_lock(member->router);
     member->router->hands++; /* the member may be gone when the listener has returned */
     return CEN_OK;
