@@ -90,7 +90,7 @@ typedef struct cen_actor_options {
     void (*dropped)(void *argument, cen_message *message);
     void *argument; /* passed to handle, dropped and slow */
 
-    /* keeps the actor's time, and runs its turns unless `executor` is set; default the process's own */
+    /* provides the actor's clock and timers, and runs its turns unless `executor` is set; default the process's own */
     cen_runtime *runtime;
     cen_executor *executor; /* runs the actor's turns; default the runtime's */
     /* queue limit: maximum number of messages that wait, delayed ones included; the message being handled does not
@@ -101,7 +101,7 @@ typedef struct cen_actor_options {
 
     /* Watchdog: a message or a job that takes longer than this many nanoseconds is reported once. Default 0: off;
      * CEN_OFF is refused. The report is made by the runtime while the message is being handled, or, if the runtime is
-     * delayed, after it was handled. */
+     * delayed, after the message has been handled. */
     int64_t slow_ns;
     /* Called with each report. `text` is a complete sentence, `message` the message's name, and `ns` how long it has
      * taken so far. Requires slow_ns. If NULL, the text goes to stderr. */
@@ -122,8 +122,8 @@ typedef struct cen_actor_options {
  */
 CEN_API cen_status cen_actor_new(const cen_actor_options *options, cen_actor **out, cen_error *error);
 
-/* Free an actor that is stopped. NULL is allowed. This returns OK once the future of cen_actor_stop is done, provided
- * that no job was posted after that. In a forked child, it only frees memory.
+/* Free an actor that is stopped. NULL is allowed. This succeeds once the future of cen_actor_stop is done, provided
+ * that no job was posted after that. In a forked child, this only frees memory.
  *
  * Blocking: waits for a watchdog report that is being made on another thread.
  * Threads: during this call, no thread may send to the actor, or cancel one of its messages, requests or stops.
@@ -158,7 +158,8 @@ CEN_API void cen_message_init(cen_message *message, const char *name);
 CEN_API cen_status cen_actor_tell(cen_actor *actor, cen_message *message, cen_error *error);
 
 /* Send a request: a message with a future for the reply. cen_message_reply and cen_message_fail complete the future. If
- * a stop drops the message, the future fails with CLOSED. With any status other than OK, the future is not promised.
+ * a stop drops the message, the future fails with CLOSED. With any status other than OK, the request is not sent, and
+ * the future is unchanged.
  *
  * Cancelling the future does not withdraw the message: the handler still receives it, and cen_message_reply returns
  * false.
@@ -170,8 +171,8 @@ CEN_API cen_status cen_actor_tell(cen_actor *actor, cen_message *message, cen_er
 CEN_API cen_status cen_actor_ask(cen_actor *actor, cen_message *message, cen_future *future, cen_error *error);
 
 /* Send a message after a delay of `delay_ns` nanoseconds on the runtime's clock. The message takes up its place in the
- * mailbox during this call, so it is not refused when its time comes. A stop does not wait for the delay: the message
- * is handled or dropped immediately.
+ * mailbox during this call, so it is not refused when the delay is over. A stop does not wait for the delay: the
+ * message is handled or dropped immediately.
  * Returns:
  *   INVALID  also: delay_ns is negative
  *   SYSTEM   the timer thread could not be started
@@ -179,9 +180,9 @@ CEN_API cen_status cen_actor_ask(cen_actor *actor, cen_message *message, cen_fut
  */
 CEN_API cen_status cen_actor_tell_after(cen_actor *actor, cen_message *message, int64_t delay_ns, cen_error *error);
 
-/* Take back a delayed message (cen_actor_tell_after). Return true if it will not be handled: it belongs to the program
- * again. Return false if it is on its way to the handler, or was not sent with a delay. Exactly one of the two happens.
- * The caller must make sure that the message and the actor exist. */
+/* Take back a delayed message (cen_actor_tell_after). Return true if the message will not be handled; it then belongs
+ * to the program again. Return false if it is on its way to the handler, or was not sent with a delay. Exactly one of
+ * the two happens. The caller must make sure that the message and the actor exist. */
 CEN_API bool cen_message_cancel(cen_message *message);
 
 /* ---- Replies ---------------------------------------------------------------------- */
@@ -195,7 +196,7 @@ CEN_API bool cen_message_cancel(cen_message *message);
 CEN_API bool cen_message_reply(cen_message *message, void *value);
 CEN_API bool cen_message_fail(cen_message *message, const cen_error *error);
 
-/* Announce, in the handler, that the reply to a request will come later. Return false if the message is not being
+/* Announce, in the handler, that the reply to a request will be made later. Return false if the message is not being
  * handled, or is not a request.
  *
  * If the handler returns without a reply and has not kept the request, the future fails with MISUSE and a text that
@@ -217,14 +218,14 @@ CEN_API cen_executor *cen_actor_executor(cen_actor *actor);
 /* ---- Stop --------------------------------------------------------------------------- */
 
 /* Stop the actor: later sends return CLOSED. CEN_STOP_DRAIN: messages that were already sent are handled, delayed ones
- * immediately. CEN_STOP_DROP: they are dropped, except the one that is being handled. A drop without a future may
- * follow a drain, and drops what is left. With any status other than OK, nothing changes.
+ * immediately. CEN_STOP_DROP: messages that were already sent are dropped, except the one that is being handled. A drop
+ * without a future may follow a drain, and drops what is left. With any status other than OK, nothing changes.
  *
  * Blocking: does not wait, and may be called in the handler. `future`, if it is not NULL, completes with NULL when the
  * last message has been handled or dropped and the actor is idle.
  * Returns:
  *   OK       the actor is being stopped
- *   CLOSED   it was stopped before, and this is not the first drop
+ *   CLOSED   the actor was stopped before, and this is not the first drop
  *   INVALID  actor is NULL, or `how` is not a cen_stop
  *   MISUSE   the future was promised or cancelled before, or is passed with a drop after a drain
  *   FORKED   the actor belongs to the parent process

@@ -2,8 +2,8 @@
 /*
  * An allocator: where cenote gets its memory from.
  *
- * Options of pools, queues, crews and other components have a field `allocator`. NULL means the process-wide allocator,
- * malloc and free. The struct and its argument must outlive everything that was created with it.
+ * The options of pools, queues, crews and other components have an `allocator` field. NULL means the process-wide
+ * allocator, malloc and free. The struct and its argument must outlive everything that was created with it.
  *
  *     static const cen_allocator arena = { my_alloc, my_free, &my_arena };
  *     cen_queue_options o = CEN_QUEUE_OPTIONS(.element_size = 8, .allocator = &arena);

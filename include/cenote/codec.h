@@ -48,17 +48,17 @@ typedef struct cen_decoding {
     size_t max_payload; /* a frame with a larger payload is BROKEN, as soon as that can be known */
     /* how many of the bytes were present at an earlier attempt that returned MORE; they need not be searched again */
     size_t seen;
-    /* outputs, with FRAME */
+    /* outputs if the result is FRAME */
     uint64_t id;
     const void *payload; /* within the bytes */
     size_t size;         /* of the payload */
     size_t consumed;     /* the length of the frame, more than 0 */
-    /* output, with MORE */
+    /* output if the result is MORE */
     size_t wanted; /* the minimum length of the whole frame, if it is known; else 0 */
 } cen_decoding;
 
 /* The functions of a codec. All fields are required. Fields are only ever appended. Fields that a program does not
- * know, because its `size` is smaller, are zero. */
+ * know, because its `size` is smaller, count as zero. */
 typedef struct cen_codec_calls {
     size_t size;      /* sizeof(cen_codec_calls) */
     const char *name; /* for error texts: "binary" */
@@ -66,14 +66,14 @@ typedef struct cen_codec_calls {
     /* Returns the maximum length of a frame with a payload of `payload_size` bytes. */
     size_t (*bound)(void *argument, size_t payload_size);
 
-    /* Writes one frame to `out`, which has the room that `bound` returned, and its length to *written. With any status
-     * other than OK, the payload cannot be encoded: nothing is sent, and the request fails with the status and the
-     * error. `error` is never NULL. */
+    /* Writes one frame to `out`, which has room for as many bytes as `bound` returned, and the frame's length to
+     * *written. With any status other than OK, the payload cannot be encoded: nothing is sent, and the request fails
+     * with the status and the error. `error` is never NULL. */
     cen_status (*encode)(void *argument, uint64_t id, const void *payload, size_t size, void *out, size_t *written,
                          cen_error *error);
 
-    /* Decodes the frame at the beginning of `size` bytes, more than 0. With BROKEN, it writes the reason to `error`,
-     * which is never NULL. */
+    /* Decodes the frame at the beginning of `bytes`. `size` is more than 0. If the result is BROKEN, this writes the
+     * reason to `error`, which is never NULL. */
     cen_decoded (*decode)(void *argument, const void *bytes, size_t size, cen_decoding *decoding, cen_error *error);
 } cen_codec_calls;
 
@@ -86,8 +86,8 @@ typedef struct cen_codec {
 /* Return the binary codec. A payload may be any bytes: as many as the connection allows, and at most 2^32 - 9. */
 CEN_API cen_codec cen_codec_binary(void);
 
-/* Return the codec of text lines. A payload that contains a newline is INVALID. A carriage return before the newline is
- * part of the payload. The id has 1 to 20 digits and fits into 64 bits. */
+/* Return the codec of text lines. Encoding a payload that contains a newline fails with INVALID. A carriage return
+ * before the newline is part of the payload. The id has 1 to 20 digits and fits into 64 bits. */
 CEN_API cen_codec cen_codec_lines(void);
 
 #ifdef __cplusplus

@@ -106,8 +106,8 @@ typedef struct cen_histogram_header {
     uint64_t instant;
 } cen_histogram_header;
 
-/* Write the component's histogram at `index`, from 0, to *timing and *out, which the caller provides. Return false if
- * there is no such histogram. */
+/* Write the component's histogram at `index`, counting from 0, to *timing and *out, which the caller provides. Return
+ * false if there is no such histogram. */
 CEN_API bool cen_component_histogram(const cen_component *component, size_t index, cen_histogram_header *timing,
                                      cen_histogram *out);
 
@@ -127,15 +127,15 @@ typedef struct cen_description_writer {
 } cen_description_writer;
 
 /* Write the component's description. No list contains more than `most` items. A list that was cut is followed by the
- * number of items left out; its name is that of the list followed by "_more". */
+ * number of items left out. The name of this number is the list's name followed by "_more". */
 CEN_API void cen_component_describe(const cen_component *component, const cen_description_writer *description,
                                     size_t most);
 
 /* ---- Actions ------------------------------------------------------------------------ */
 
-/* Return the name of the component's action at `index`, from 0; NULL if there is none. Actions are "pause", "resume",
- * "resize" (value: the new size), "reload" (value: the spread in nanoseconds), "evict" (closes idle objects) and
- * "test". */
+/* Return the name of the component's action at `index`, counting from 0; NULL if there is none. Actions are "pause",
+ * "resume", "resize" (value: the new size), "reload" (value: the spread in nanoseconds), "evict" (closes idle objects)
+ * and "test". */
 CEN_API const char *cen_component_action_name(const cen_component *component, size_t index);
 
 /* Invoke an action of the component.

@@ -36,12 +36,12 @@
  * Submitting a task allocates no memory.
  *
  * Order: a crew with one worker begins the tasks of each submitter in submission order. A submitter is a thread outside
- * the crew, or a task. The order between two submitters is undefined. Only first steps are ordered: a later step runs
- * after its task is queued again. While a step is in cen_await, its worker keeps the order, except that it begins the
- * awaited task first. Ticks do not change the order. The order is not guaranteed while a second thread runs tasks. This
- * happens during a blocking section (cen_blocking_begin, or a cen_await that blocks; set max to 1 to prevent it), and
- * after a step has ended its thread. With several workers, tasks begin roughly in submission order, and no task
- * starves.
+ * the crew, or a task. The order between tasks of different submitters is undefined. Only first steps are ordered: a
+ * later step runs after its task is queued again. While a step is in cen_await, its worker still begins tasks in this
+ * order, except that the awaited task comes first. Ticks do not change the order. The order is not guaranteed while a
+ * second thread runs tasks. This happens during a blocking section (cen_blocking_begin, or a cen_await that blocks; set
+ * max to 1 to prevent this), and after a step has ended its thread. With several workers, tasks begin roughly in
+ * submission order, and no task starves.
  *
  * Memory: from submission until its future completes, a task belongs to the library and must stay in place; see
  * future.h for the exact moment. A `done` callback of the future may free the task, whether it runs inline or on
@@ -49,7 +49,7 @@
  *
  * Leases: a task holds the leases that its steps take from a pool, directly or through a cen_pool_take_async that a
  * step started, whichever worker runs the step. When the task ends, any leases that it still holds are handled
- * according to the pool's options.on_holder_end, like those of a thread that has ended.
+ * according to the pool's options.on_holder_end, just as when a thread ends.
  *
  * Threads: every function may be called from any thread, and from within tasks. cen_task_done, cen_task_fail,
  * cen_task_yield, cen_task_wait and cen_task_check_stop may be called only by the running step of their task. Workers
@@ -81,17 +81,18 @@ typedef struct cen_task cen_task;
 
 /* ---- Tasks ------------------------------------------------------------------------ */
 
-/* How a task continues after a step. cen_task_done, cen_task_fail, cen_task_yield and cen_task_wait return it. */
+/* How a task continues after a step. cen_task_done, cen_task_fail, cen_task_yield and cen_task_wait return one of these
+ * values. */
 typedef enum cen_next {
     CEN_NEXT_OVER = 1, /* the task is over */
     CEN_NEXT_AGAIN,    /* the next step runs after the tasks that are queued on its worker */
     CEN_NEXT_WAIT,     /* the next step runs when a future completes */
 } cen_next;
 
-/* One step of a task. It may block; see cen_blocking_begin. It must not leave by longjmp.
+/* One step of a task. It may block; see cen_blocking_begin. It must not call longjmp to jump out of the step.
  *
- * A step may end its thread by pthread_exit, or by cancellation if it has enabled cancellation itself. In that case,
- * its task ends with MISUSE, and the worker is replaced. Context hooks, observers and inline `done` callbacks must not
+ * A step may call pthread_exit. If it has enabled cancellation itself, its thread may also be cancelled. In both cases,
+ * the task ends with MISUSE, and the worker is replaced. Context hooks, observers and inline `done` callbacks must not
  * end the thread. */
 typedef cen_next (*cen_step)(cen_task *task);
 
@@ -149,8 +150,8 @@ CEN_API void cen_task_init(cen_task *task, cen_step first);
  */
 CEN_API cen_status cen_crew_submit(cen_crew *crew, cen_task *task, cen_error *error);
 
-/* Submit several tasks in one call: either all of them, or none if any of them cannot be submitted. This is cheaper
- * than submitting them one by one.
+/* Submit several tasks in one call. If any of them cannot be submitted, none of them is. One call is cheaper than
+ * submitting the tasks one by one.
  *
  * Errors: the error text says which task cannot be submitted.
  * Returns:
@@ -163,8 +164,8 @@ CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], 
 
 /* Run a function as a one-step task. The library allocates the task. `name` is the task's name; NULL: "a call".
  *
- * If `result` is not NULL, this call promises it, and it completes with the value that the function returns. It may be
- * cancelled at any time. If it is cancelled before the task begins, the function is not called.
+ * If `result` is not NULL, this call promises that future, which completes with the value that the function returns.
+ * The future may be cancelled at any time. If it is cancelled before the task begins, the function is not called.
  * Returns:
  *   OK
  *   INVALID    crew or call is NULL
@@ -182,8 +183,9 @@ CEN_API cen_status cen_crew_submit_function(cen_crew *crew, const char *name, vo
  *
  * The caller must make sure that the task exists during the call.
  *
- * Calling cen_future_cancel on the task's future does the same, except that if the task had not begun, its future never
- * completes. If the task has begun, cen_future_cancel returns false, and the future completes when the task is over. */
+ * Calling cen_future_cancel on the task's future has the same effect, except that if the task had not begun, its future
+ * never completes. If the task has begun, cen_future_cancel returns false, and the future completes when the task is
+ * over. */
 CEN_API bool cen_task_cancel(cen_task *task);
 
 /* ---- How a step ends: it returns the result of one of these ------------------------------ */
@@ -202,15 +204,15 @@ CEN_API cen_next cen_task_yield(cen_task *task, cen_step next);
  *
  * If the task is asked to end while it is suspended, and the future can be cancelled, the task resumes early, but only
  * once. The future is then cancelled and never completes. The same happens if the task was asked to end before the wait
- * and has not found out from cen_task_check_stop. A stop with CEN_STOP_DROP may end the task here, in which case `next`
- * never runs. See cen_crew_stop.
+ * and cen_task_check_stop has not reported that to the task yet. A stop with CEN_STOP_DROP may end the task here, in
+ * which case `next` never runs. See cen_crew_stop.
  *
  * The task ends with MISUSE if the future is NULL, was never promised, has another consumer or is the task's own, or if
  * `next` is NULL. */
 CEN_API cen_next cen_task_wait(cen_task *task, cen_future *future, cen_step next);
 
-/* Check whether the task has been asked to end. The step decides which work to leave unfinished. After CLOSED, the task
- * may still wait, for example for a rollback: the stop does not drop it.
+/* Check whether the task has been asked to end. The step decides which work to leave unfinished. After this has
+ * returned CLOSED, the task may still wait, for example for a rollback: the stop no longer drops it.
  * Returns:
  *   OK           the task may continue; a stop with CEN_STOP_DRAIN does not ask tasks to end
  *   INTERRUPTED  the task was cancelled
@@ -221,15 +223,15 @@ CEN_API cen_status cen_task_check_stop(const cen_task *task);
 
 /* ---- On a worker ---------------------------------------------------------------------- */
 
-/* Wait until the future is done, as cen_future_wait does. In the meantime, a worker runs other tasks on top of the
- * waiting one. Anything that the waiting task holds, such as a mutex, stays held while they run. If the future belongs
- * to a task of the crew that has not begun, that task runs first.
+/* Wait until the future is done, as cen_future_wait does. If the calling thread is a worker, it runs other tasks on top
+ * of the waiting one in the meantime. Anything that the waiting task holds, such as a mutex, stays held while they run.
+ * If the future belongs to a task of the crew that has not begun, that task runs first.
  *
  * In these cases, the worker blocks instead, and the crew may run another worker in its place:
  *   - the task holds an attached lease of a pool
  *   - the call is made in a blocking section, in an inline job, or in a job that was posted to the crew
  *   - more than 128 tasks run on top of each other, or half of the stack is used
- * On other threads, this spins briefly and then waits as cen_future_wait does.
+ * On a thread that is not a worker, this function spins briefly and then waits as cen_future_wait does.
  *
  * Blocking: until the deadline (CEN_DEFAULT: 30 s).
  * Returns:
@@ -241,13 +243,13 @@ CEN_API cen_status cen_await(cen_future *future, cen_deadline deadline);
 
 /* Mark the beginning and the end of a section that blocks without using the processor. Workers in such a section do not
  * count towards options.workers: the crew runs other workers in their place, up to options.max threads, so that tasks
- * that need the processor do not wait. Sections may nest. A section that a step leaves open ends with the step. On
- * threads that are not workers, these functions do nothing. */
+ * that need the processor do not wait. Sections may nest. A section that is still open when a step ends is ended then.
+ * On threads that are not workers, these functions do nothing. */
 CEN_API void cen_blocking_begin(void);
 CEN_API void cen_blocking_end(void);
 
-/* Return the task that runs on this thread, the crew of this worker, and the number of this worker, from 0 to max - 1.
- * If there is none, return NULL, NULL and UINT32_MAX. */
+/* Return the task that is running on this thread (NULL: none), this worker's crew, and this worker's number, from 0 to
+ * max - 1. On a thread that is not a worker, they return NULL, NULL and UINT32_MAX. */
 CEN_API cen_task *cen_task_current(void);
 CEN_API cen_crew *cen_crew_current(void);
 CEN_API uint32_t cen_worker_current(void);
@@ -279,7 +281,7 @@ static inline void *cen_context_data(cen_context context)
 
 /* ---- The crew ----------------------------------------------------------------------------- */
 
-/* A context: data of one worker, such as counters or a connection. All functions are called on the worker's own thread,
+/* A context: per-worker data, such as counters or a connection. All functions are called on the worker's own thread,
  * and never concurrently for the same context. Any of them may be NULL. */
 typedef struct cen_context_type {
     /* Creates the context before the worker runs anything. With any status other than OK, the worker does not start:
@@ -294,7 +296,7 @@ typedef struct cen_context_type {
 } cen_context_type;
 
 /* Callbacks for the tasks of a crew, called on the thread where the event occurs. Any of them may be NULL. They must be
- * short, and must not submit to the same crew. task->note is theirs to use. */
+ * short, and must not submit to the same crew. They may use task->note freely. */
 typedef struct cen_observer {
     void (*began)(void *argument, cen_task *task);                 /* before each step */
     void (*paused)(void *argument, cen_task *task, cen_next next); /* after each step except the last */
@@ -313,7 +315,7 @@ typedef struct cen_crew_options {
     const char *name; /* copied; the threads' names begin with it; default "crew" */
 
     uint32_t workers; /* workers that run at a time, not counting blocked ones; default: the number of processors */
-    uint32_t min;     /* threads that stay even without work; at most workers; default: workers */
+    uint32_t min;     /* threads kept even if there is no work; at most workers; default: workers */
     /* maximum number of threads, blocked ones included; at least workers, at most CEN_CREW_MAX; default: workers + 64
      * or 4 * workers, whichever is more */
     uint32_t max;
@@ -328,8 +330,8 @@ typedef struct cen_crew_options {
     int64_t tick_ns; /* interval of context.on_tick, which must be set; default 1 s; missed ticks count as one */
     cen_observer observer;
 
-    /* A step that runs for longer than this is reported once, late by at most half of this time. Default: no step is
-     * reported. */
+    /* A step that runs for longer than this is reported once. The report is late by at most half of this time. Default:
+     * no step is reported. */
     int64_t slow_ns;
     /* Called for each report, on a thread of the runtime. `text` is a complete sentence, `task` the task's name,
      * `thread` the worker's name, and `ns` how long the step has been running. Requires slow_ns. If NULL, the text goes
@@ -368,8 +370,8 @@ typedef struct cen_crew_options {
 CEN_API cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out, cen_error *error);
 
 /* Change the number of workers. Additional workers are available immediately. A surplus worker finishes its step,
- * leaves its queued tasks to the others, and ends. `min` never exceeds the number of workers: it is lowered with that
- * number, and restored with it.
+ * leaves its queued tasks to the others, and ends. `min` never exceeds the number of workers: while that number is
+ * below options.min, it is used as the minimum instead.
  * Returns:
  *   OK
  *   INVALID  crew is NULL, or workers is 0 or more than options.max
@@ -402,14 +404,14 @@ typedef struct cen_crew_report {
  *   - A queued task that has not begun ends with CLOSED.
  *   - A suspended task ends with CLOSED if the future it waits for can be cancelled. That future is cancelled, and the
  *     next step never runs. Leases that the task holds are handled according to on_holder_end. The program must release
- *     any other resources, in the `done` of the task's future.
+ *     any other resources in the `done` callback of the task's future.
  *   - A suspended task whose future cannot be cancelled continues when that future completes. So does a task that waits
  *     for another task of the same crew. A task that waits for a group continues immediately; the members stay pending.
  *   - A task in a step is asked to end: cen_task_check_stop returns CLOSED. If it then calls cen_task_wait without
  *     having called cen_task_check_stop since the stop, it is dropped like a suspended task.
  *
  * When the deadline passes, a drain becomes a drop, and the call returns TIMEOUT. Call it again to wait for the rest.
- * When called from within a task of the crew, it waits for all other tasks, as cen_await does, and the workers end
+ * When called from within a task of the crew, this waits for all other tasks, as cen_await does, and the workers end
  * later.
  *
  * Blocking: until the deadline (CEN_DEFAULT: 30 s).
@@ -445,8 +447,8 @@ typedef struct cen_crew_stats {
     uint64_t slow;                /* steps that the watchdog reported */
     uint64_t lost;                /* threads that were ended by a task */
     uint32_t workers;             /* as set by options.workers or cen_crew_resize */
-    uint32_t threads;             /* threads that exist */
-    uint32_t idle;                /* threads that sleep */
+    uint32_t threads;             /* existing threads */
+    uint32_t idle;                /* sleeping threads */
     uint32_t blocked;             /* threads in a blocking section */
     bool is_stopped;
 } cen_crew_stats;

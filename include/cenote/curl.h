@@ -15,14 +15,14 @@
  *     }
  *
  * Opening a handle connects it by sending one small request. The open therefore fails if the server cannot be reached
- * or is full, or if the credentials are wrong. When a handle is given back, its options are restored, cookies are
- * dropped, and the connection stays open. Handles share nothing, so none of them waits for a lock inside curl.
+ * or is full, or if the credentials are wrong. When a handle is given back, its options are restored, its cookies are
+ * dropped, and its connection stays open. Handles share nothing, so none of them waits for a lock inside curl.
  *
  * For many concurrent requests over a few HTTP/2 connections, see http.h.
  *
  * Threads: a handle is used only by its holder. Give it back only when it is not part of a multi handle or a transfer.
- * Fork: with CEN_FORK_RENEW, a child closes its copies of the sockets, sends nothing to the server, and opens its own
- * handles.
+ * Fork: if the pool's on_fork is CEN_FORK_RENEW, a child closes its copies of the sockets, sends nothing to the server,
+ * and opens its own handles.
  */
 #ifndef CENOTE_CURL_H
 #define CENOTE_CURL_H
@@ -46,7 +46,7 @@ typedef enum cen_curl_version {
     CEN_CURL_VERSION_ANY = 0, /* HTTP/2 if the server offers it over TLS, otherwise HTTP/1.1 */
     CEN_CURL_VERSION_1_1,
     /* HTTP/2. Over TLS it is negotiated. Without TLS it is assumed ("prior knowledge"), which implies
-     * only_open_connects and excludes CEN_CURL_COLD. */
+     * only_open_connects and rules out CEN_CURL_COLD. */
     CEN_CURL_VERSION_2,
 } cen_curl_version;
 
@@ -56,7 +56,7 @@ typedef enum cen_curl_warm {
     CEN_CURL_WARM_HEAD = 0,
     CEN_CURL_WARM_OPTIONS,
     CEN_CURL_WARM_GET,
-    CEN_CURL_COLD, /* none: the first use connects and gets any errors */
+    CEN_CURL_COLD, /* none: the first use connects and reports any errors */
 } cen_curl_warm;
 
 /* The health check of an idle handle. */
@@ -77,8 +77,8 @@ typedef struct cen_curl_credentials {
  * point to, except `argument`. */
 typedef struct cen_curl_options {
     size_t size; /* sizeof(cen_curl_options), set by the macro */
-    /* Required: "http://host:port" or "https://...". A path in it is prepended to the path of every request. Write a /
-     * in a password as %2F, and an @ in a path as %40. */
+    /* Required: "http://host:port" or "https://...". A path in this URL is prepended to the path of every request.
+     * Write a / in a password as %2F, and an @ in a path as %40. */
     const char *url;
 
     int64_t connect_timeout_ns; /* time limit of an open, including the warm-up request; default 5 s */
@@ -132,13 +132,13 @@ CEN_API cen_driver cen_curl_with(const cen_curl_options *options);
 typedef struct cen_curl_response {
     size_t max_body; /* limit of the body in bytes, set by the program; 0: 1 MiB */
     long status;     /* the HTTP status: 200, 404, ... */
-    char *body;      /* terminated by a zero that `size` does not count; NULL before the get */
+    char *body;      /* ends with a zero byte that `size` does not count; NULL before the get */
     size_t size;
     char type[96]; /* Content-Type, "application/json"; cut to this size; empty if there is none */
 } cen_curl_response;
 
 /* Send a GET request for a path, which must begin with a slash, and wait for the response. The handle's options are
- * restored to those that it was lent with, both before and after the request.
+ * restored to those with which it was lent, both before and after the request.
  *
  * Ownership: the body belongs to the caller. Free it with cen_curl_response_free.
  * Blocking: until the response has arrived, at most options.total_timeout_ns.
@@ -190,9 +190,10 @@ CEN_API cen_status cen_curl_progress(CURL *handle, curl_xferinfo_callback progre
 
 /* ---- Caveats --------------------------------------------------------------------------------
  * A CURLOPT_OPENSOCKETFUNCTION that the program sets replaces the driver's. The pool then does not know the sockets, so
- * an interrupt takes up to a second, and the child of a fork keeps its copies. CURLOPT_PRIVATE is free for the program.
+ * an interrupt takes up to a second, and the child of a fork keeps its copies of the sockets. CURLOPT_PRIVATE is free
+ * for the program.
  *
- * A transfer to another server closes the connection to this one, because a handle keeps only one connection.
+ * A transfer to another server closes the connection to the pool's server, because a handle keeps only one connection.
  *
  * The parent's handles are never freed in the child of a fork. A handle that CEN_LEAK_RECLAIM took away from its holder
  * is freed only when it is given back or when the pool is freed.

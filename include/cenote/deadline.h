@@ -12,8 +12,8 @@
  *                     is read only when that call has to wait
  *     cen_at(t)       the moment t on the clock of cen_clock()
  *
- * A relative deadline starts again in every call that receives it. Fix it with cen_deadline_fix before a loop of
- * retries.
+ * A relative deadline starts again in every call that receives it. Before a loop of retries, fix it with
+ * cen_deadline_fix.
  *
  * Options whose names end in _ns are in nanoseconds. Write their values with a unit:
  *
@@ -62,8 +62,8 @@ extern "C" {
 #define CEN_DEADLINE_(value) ((cen_deadline){value})
 #endif
 
-/* A deadline, passed by value. Its field is private: a positive value is a moment, a negative one a duration, and the
- * ends of the range mean never and now. */
+/* A deadline, passed by value. Its field is private: a positive value is a point in time, a negative value a duration,
+ * and the ends of the range mean never and now. */
 typedef struct cen_deadline {
     int64_t ns_;
 } cen_deadline;
@@ -71,7 +71,7 @@ typedef struct cen_deadline {
 /* Special values of options; zero is always the default:
  *     CEN_OFF    no limit, or the mechanism is switched off (no back-off, no keepalive)
  *     CEN_NONE   none at all: nothing waits, nothing is kept, no time is given
- * If one of them makes no sense for an option, the option refuses it, and the error text names the other one.
+ * If one of them makes no sense for an option, the option refuses it, and the error text names the other value.
  * docs/limits.md lists them. */
 #define CEN_OFF (-1)
 #define CEN_NONE (-2)
@@ -89,11 +89,11 @@ static inline bool cen_time_is_tiny(int64_t ns)
     return ns > 0 && ns < 100000;
 }
 
-/* The reason that follows the name of such an option in an error text. It is a format string for the time, a long
+/* The reason that an error text states after the name of such an option. It is a format string for the time, a long
  * long. */
 #define CEN_TIME_IS_TINY "must be at least 100,000 ns (got %lld ns); CEN_MS(n) and CEN_SECONDS(n) give the unit"
 
-/* Return the current moment on the monotonic clock, in nanoseconds. */
+/* Return the current time on the monotonic clock, in nanoseconds. */
 CEN_API int64_t cen_clock(void);
 
 /* Return a relative deadline: n nanoseconds from the call that receives it. 0 or less is CEN_NOW. */
@@ -120,14 +120,14 @@ static inline cen_deadline cen_in_s(int64_t s)
     return cen_in_ns(s > INT64_MAX / 1000000000 ? INT64_MAX : s <= 0 ? 0 : s * 1000000000);
 }
 
-/* Return the deadline at a moment on the clock of cen_clock. 0 or less is CEN_NOW. */
+/* Return the deadline at a given time, as measured by cen_clock. 0 or less is CEN_NOW. */
 static inline cen_deadline cen_at(int64_t moment)
 {
     return CEN_DEADLINE_(moment <= 0 ? INT64_MIN : moment);
 }
 
-/* Return a relative deadline as a fixed moment, counted from now, so that it does not start again in the next call. Any
- * other deadline, including CEN_DEFAULT, is returned unchanged. */
+/* Return a relative deadline as a fixed point in time, counted from now, so that it does not start again in the next
+ * call. Any other deadline, including CEN_DEFAULT, is returned unchanged. */
 CEN_API cen_deadline cen_deadline_fix(cen_deadline deadline);
 
 /* Internal parts of CEN_TIME_. Even an operand that is not used must not overflow, because compilers would warn. */

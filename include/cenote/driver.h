@@ -44,7 +44,7 @@
 extern "C" {
 #endif
 
-/* The condition of an object, as far as it can be told from memory alone. */
+/* The condition of an object, as far as the driver can tell from memory alone. */
 typedef enum cen_condition {
     CEN_CLEAN = 0, /* it can be lent again as it is */
     CEN_DIRTY,     /* it must be reset before it is lent again: for example, a transaction is open */
@@ -53,8 +53,8 @@ typedef enum cen_condition {
 
 struct cen_pool;
 
-/* A ticket: identifies an asynchronous driver call that has been started and is not done yet. It is a plain value, to
- * be kept until cen_driver_done is called. Its number is never reused in this process. */
+/* A ticket: identifies an asynchronous driver call that has been started and has not been reported as done yet. It is a
+ * plain value, to be kept until cen_driver_done is called. Its number is never reused in this process. */
 typedef struct cen_ticket {
     struct cen_pool *pool;
     uint64_t number;
@@ -78,7 +78,7 @@ typedef struct cen_driver_calls {
     void (*close)(void *argument, void *object);
 
     /* Make whatever the holder is doing with the object fail soon, because its lease is being revoked. The holder may
-     * be using the object at this moment. It may also give the object back during this call; the object is closed only
+     * be using the object at this time. It may also give the object back during this call; the object is closed only
      * after this call has returned. NULL: nothing can be done. */
     void (*interrupt)(void *argument, void *object);
 
@@ -99,7 +99,7 @@ typedef struct cen_driver_calls {
     cen_condition (*check)(void *argument, void *object);
 
     /* Make a dirty object clean. If the status is not OK, the object is closed. NULL: dirty objects are closed. A reset
-     * that returns OK may report what it ended in error->text, with error->status OK: "transaction left open". The pool
+     * that returns OK may state in error->text what it ended, with error->status OK: "transaction left open". The pool
      * then emits CEN_EVENT_LEFT_OPEN with the call site of the lease. */
     cen_status (*reset)(void *argument, void *object, cen_error *error);
 
@@ -108,8 +108,8 @@ typedef struct cen_driver_calls {
      * thread (test_after_idle_ns). If the status is not OK, the object is closed. NULL: objects count as working. */
     cen_status (*test)(void *argument, void *object, cen_error *error);
 
-    /* Let go of an object without sending anything to the server. There are two cases, which a driver distinguishes by
-     * the process that opened the object.
+    /* Let go of an object without sending anything to the server. There are two cases. A driver tells them apart by the
+     * process that opened the object.
      *  - In the child of a fork, for an object of the parent: close the descriptors and free the memory. No close
      *    follows.
      *  - In the process that opened it, for a lease that ended without its holder (an orphan, a reclaimed leak): cut
@@ -120,8 +120,8 @@ typedef struct cen_driver_calls {
 
     /* Asynchronous calls, for drivers that talk to a server from an event loop. Each returns immediately, and
      * cen_driver_done is called later or from within the call. Each is used instead of the corresponding call above.
-     * They run on the runtime: on a helper or, if the runtime is manual, in its poll. The options of a pool treat a
-     * driver with any of these calls as blocking. */
+     * They run on the runtime: on a helper or, if the runtime is manual, from within its poll call. The options of a
+     * pool treat a driver with any of these calls as blocking. */
     void (*open_async)(void *argument, cen_ticket ticket);
     void (*reset_async)(void *argument, void *object, cen_ticket ticket);
     void (*test_async)(void *argument, void *object, cen_ticket ticket);
@@ -130,8 +130,8 @@ typedef struct cen_driver_calls {
     /* End an asynchronous call soon, because its result is not needed: an open or a test took too long, or the pool was
      * closed during an open, a test or a reset. cen_driver_done must still be called. Called at most once for each
      * ticket, inline, so it must be quick. It may be called while another thread is reporting the call as done, just
-     * after that, or just before the call begins. A driver therefore remembers the latest ticket numbers that it did
-     * not recognise. NULL: the pool waits for the call. */
+     * after that, or just before the call begins. A driver must therefore remember the latest ticket numbers that it
+     * did not recognise. NULL: the pool waits for the call. */
     void (*cancel)(void *argument, cen_ticket ticket);
 
     /* Initialise a driver that keeps state for each pool. If this is set, init is not called. *state is NULL before the
@@ -155,7 +155,7 @@ typedef struct cen_driver_calls {
      * (cen_runtime_exit_timeout_set in cenote/runtime.h). */
     void (*cancel_all)(void *argument);
 
-    /* The table intentionally has no open, or no close. */
+    /* The table intentionally lacks open, close, or both. */
     bool opens_nothing, closes_nothing;
 
     /* The text of each error contains its code in the server's own form, such as "SQLSTATE 28P01". The pool's texts

@@ -59,17 +59,17 @@ typedef enum cen_event_kind {
     CEN_EVENT_BREAKER_CLOSED,
     /* a lease has been held too long; holder, where and held_ns identify it; value: the index */
     CEN_EVENT_LEAK,
-    CEN_EVENT_REVOKED,      /* a lease was revoked by max_hold_ns or close; fields as LEAK */
-    CEN_EVENT_HOLDER_ENDED, /* a thread or a task ended, and its lease ended with it; fields as LEAK */
+    CEN_EVENT_REVOKED,      /* a lease was revoked by max_hold_ns or close; fields as for LEAK */
+    CEN_EVENT_HOLDER_ENDED, /* a thread or a task ended, and its lease ended with it; fields as for LEAK */
     CEN_EVENT_SELF_WAIT,    /* a holder is waiting for a pool although it holds all of the pool's objects itself */
     CEN_EVENT_PAUSED,
     CEN_EVENT_RESUMED,
     CEN_EVENT_RELOADED,
     CEN_EVENT_POOL_CLOSED,
     CEN_EVENT_CALL_REFUSED, /* an alarm or a helper thread could not be started */
-    /* load shedding of waiters has begun or ended; after the end, the text states how many were refused */
+    /* load shedding of waiters has begun or ended; when it has ended, the text states how many were refused */
     CEN_EVENT_SHED,
-    CEN_EVENT_ORPHANED, /* a holder ended without giving its lease back (CEN_HOLDER_END_ORPHAN); fields as LEAK */
+    CEN_EVENT_ORPHANED, /* a holder ended without giving its lease back (CEN_HOLDER_END_ORPHAN); fields as for LEAK */
     /* a reset ended something that a holder had left open: "transaction left open by orders.c:40"; one event per call
      * site, for at most 64 call sites per pool; value: the index */
     CEN_EVENT_LEFT_OPEN,
@@ -137,7 +137,7 @@ typedef struct cen_event {
     cen_event_kind kind;
     uint64_t component;      /* cen_component_number of the component */
     uint64_t holder;         /* cen_holder_number of the holder */
-    int64_t held_ns;         /* how long it held the object, on the runtime's clock */
+    int64_t held_ns;         /* how long the holder held the object, on the runtime's clock */
     int64_t value;           /* a time in nanoseconds, an index or a count, depending on the kind */
     cen_status status;       /* of a failure */
     int code;                /* the driver's or the system's code of the failure */
@@ -156,11 +156,11 @@ typedef struct cen_event {
 typedef struct cen_event_cursor {
     uint64_t next;                     /* the number of the next event to be read */
     uint64_t missed;                   /* events that were dropped, or overwritten before they were read */
-    uint64_t next_trace, missed_trace; /* the same for TRACE events */
+    uint64_t next_trace, missed_trace; /* as above, for TRACE events */
 } cen_event_cursor;
 
-/* Read the oldest event at the cursor into *out, and advance the cursor. TRACE events have a separate ring; this reads
- * the earlier event of the two rings, judging by their times.
+/* Read the oldest event at the cursor into *out, and advance the cursor. TRACE events have a separate ring. If both
+ * rings contain an unread event, this reads the one with the earlier time.
  * Blocking: never waits.
  * Returns:
  *   OK       *out is filled in
@@ -173,7 +173,7 @@ CEN_API cen_status cen_events_read(cen_event_cursor *cursor, cen_event *out);
 CEN_API uint64_t cen_events_total(void);
 
 /* Write an event of the program: CEN_EVENT_PROGRAM, without a component. An invalid level becomes the nearest valid
- * one. NULL counts as an empty text. Never fails. If another thread is stuck while writing to the same place in the
+ * one. NULL counts as an empty text. Never fails. If another thread is stuck while writing to this event's place in the
  * ring, the event is dropped and counts as missed. */
 CEN_API void cen_event_emit(cen_event_level level, const char *what, const char *text);
 
@@ -208,15 +208,15 @@ CEN_API const char *cen_event_kind_name(cen_event_kind kind);
  * exists, for example from an earlier run, it is renamed to PATH.old. This can be done once per process.
  * Returns:
  *   OK       the rings are in the file
- *   INVALID  path is NULL or empty, or too long, or names something that is not a regular file
+ *   INVALID  path is NULL, empty or too long, or names something that is not a regular file
  *   EXISTS   the process already has such a file
  *   SYSTEM   the file could not be created; the text states why
  */
 CEN_API cen_status cen_events_persist(const char *path, cen_error *error);
 
-/* Call `show` for each event in such a file, or in a core file, oldest first. The process may still be writing to it. A
- * core file is searched from beginning to end. Damaged events are skipped. Texts are passed on as they are in the file.
- * They may contain any byte except zero, because anyone may have created the file.
+/* Call `show` for each event in a file made by cen_events_persist, or in a core file, oldest first. The process may
+ * still be writing to it. A core file is searched from beginning to end. Damaged events are skipped. Texts are passed
+ * on as they are in the file. They may contain any byte except zero, because anyone may have created the file.
  * Returns:
  *   OK         all events were shown
  *   INVALID    path or show is NULL

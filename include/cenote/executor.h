@@ -41,13 +41,13 @@ typedef struct cen_executor {
     void (*post)(struct cen_executor *executor, cen_job *job);
 } cen_executor;
 
-/* Return the executor that runs jobs on the thread that posts them: immediately if that thread is not in a call of the
- * library, otherwise at the end of the outermost such call, with no lock held. A job that is posted from within such a
+/* Return the executor that runs jobs on the thread that posts them: immediately if that thread is not inside a library
+ * call, otherwise at the end of the outermost library call, with no lock held. A job that is posted from within such a
  * job runs after it, so the stack does not grow. A job that is run by an inbox or a runtime is the program's code and
- * does not count as a call of the library.
+ * does not count as a library call.
  *
- * An inline job must return: it must not end its thread or leave by longjmp. If the thread is cancelled during the job,
- * it ends after the job. */
+ * An inline job must return: it must not end its thread or jump out by longjmp. If the thread is cancelled during the
+ * job, it ends after the job has returned. */
 CEN_API cen_executor *cen_inline(void);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A future: the result of an operation that ends once, with a value or an error.
+ * A future: the result of an operation that completes exactly once, with a value or an error.
  *
  * The struct is the program's own, on a stack or in a larger struct. Nothing is allocated. The consumer waits for the
  * result or sets a callback; the producer completes the future through a promise:
@@ -17,8 +17,8 @@
  *
  *     cen_future_then(&future, done, cen_inbox_executor(inbox));
  *
- * Consumer: a future has one consumer. This is a thread that waits, a `done` callback, a group, or code that polls the
- * future with cen_future_is_done.
+ * Consumer: a future has one consumer: a thread that waits, a `done` callback, a group, or code that polls the future
+ * with cen_future_is_done.
  *
  * Memory: once the future is promised, the struct belongs to the library and must stay in place until one of these has
  * happened:
@@ -30,9 +30,9 @@
  * The struct then belongs to the program again. The program may read status, code and value, and use the future again
  * after cen_future_init.
  *
- * Threads: one thread consumes the future. Any thread may complete it, including the consumer's. `done` may run on a
- * different thread from the consumer's. If `done` releases the struct, the program must make sure that no thread
- * cancels the future afterwards.
+ * Threads: one thread consumes the future. Any thread may complete it, including the one that consumes it. `done` may
+ * run on another thread. If `done` releases the struct, the program must make sure that no thread cancels the future
+ * afterwards.
  */
 #ifndef CENOTE_FUTURE_H
 #define CENOTE_FUTURE_H
@@ -72,8 +72,9 @@ typedef struct cen_future {
 /* Initialize a future before its first use, and again before each further use. */
 CEN_API void cen_future_init(cen_future *future);
 
-/* Set the callback of a future: `done` is called once with the future, on that executor. If the future is already done,
- * `done` is called soon. With any status other than OK, nothing changes.
+/* Set the callback of a future: `done` is called once, on the given executor, with the future as its argument. If the
+ * future is already done, the callback is posted to the executor immediately. With any status other than OK, nothing
+ * changes.
  * Returns:
  *   OK
  *   INVALID  future, done or executor is NULL
@@ -85,7 +86,7 @@ CEN_API cen_status cen_future_then(cen_future *future, void (*done)(cen_future *
 CEN_API bool cen_future_is_done(const cen_future *future);
 
 /* Wait until the future is done. A thread that waits for an operation of a manual runtime does not poll that runtime
- * during the wait, so another thread must.
+ * during the wait, so another thread must poll it.
  *
  * Blocking: until the deadline (CEN_DEFAULT: 30 s).
  * Returns:
@@ -96,8 +97,8 @@ CEN_API bool cen_future_is_done(const cen_future *future);
  */
 CEN_API cen_status cen_future_wait(cen_future *future, cen_deadline deadline);
 
-/* Wait as cen_future_wait does, or until the token is set (cenote/stop.h). A stopped wait leaves the operation pending:
- * the next wait continues it, and cen_future_cancel ends it. `stop` NULL: no token.
+/* Wait as cen_future_wait does, or until the token is set (cenote/stop.h). A stopped wait leaves the operation pending.
+ * The program may wait for it again, or cancel it with cen_future_cancel. `stop` NULL: no token.
  *
  * Blocking: until the deadline (CEN_DEFAULT: 30 s), or until the token is set.
  * Returns:
@@ -107,11 +108,11 @@ CEN_API cen_status cen_future_wait(cen_future *future, cen_deadline deadline);
  */
 CEN_API cen_status cen_future_wait_stoppable(cen_future *future, cen_deadline deadline, cen_stop_token *stop);
 
-/* Cancel a future. Return true if it will never complete: its `done` is never called. This includes a future that was
- * never promised, and one that was already cancelled. Return false if the future is done, or will complete as if it had
- * not been cancelled: the caller must handle its result. Exactly one of the two happens.
+/* Cancel a future. Return true if the future will never complete; its `done` is then never called. This includes a
+ * future that was never promised, and one that was already cancelled. Return false if the future is done, or will
+ * complete as if it had not been cancelled; the caller must then handle its result. Exactly one of the two happens.
  *
- * Also return false if future is NULL, if a thread waits for it, or if its operation cannot be cancelled.
+ * Also return false if future is NULL, if a thread is waiting for it, or if its operation cannot be cancelled.
  *
  * Blocking: never waits for the producer to do its work. */
 CEN_API bool cen_future_cancel(cen_future *future);
@@ -136,19 +137,19 @@ CEN_API cen_status cen_promise_init(cen_promise *promise, cen_future *future);
  * or whose status is OK, is treated as DRIVER.
  *
  * Return true if this call completed the future. Return false if the future was cancelled, or if the promise was
- * already kept: in that case, nothing was touched, and the value still belongs to the caller. */
+ * already kept. In both cases, nothing was changed, and the value still belongs to the caller. */
 CEN_API bool cen_promise_complete(cen_promise *promise, void *value);
 CEN_API bool cen_promise_fail(cen_promise *promise, const cen_error *error);
 
-/* Return true if the future still waits for its result, and false if it was cancelled or completed. The producer may
- * skip work whose result nothing waits for. */
+/* Return true if the future is still pending, and false if it was cancelled or completed. The producer may then skip
+ * work that is no longer needed. */
 CEN_API bool cen_promise_is_wanted(const cen_promise *promise);
 
 /* ---- Groups --------------------------------------------------------------------- */
 
 /* A group: a future that depends on other futures, its members. Caller-owned. The group, the members and the array must
  * stay in place until the group is left; until then, members must not be initialized again. A member may be cancelled,
- * in which case it never counts for its group. */
+ * in which case it never counts as completed for its group. */
 typedef struct cen_group {
     cen_future future;
     /* private */
@@ -181,8 +182,8 @@ CEN_API cen_status cen_all_of(cen_group *group, cen_future *const members[], siz
 
 /* Leave a group: release its members. Afterwards, none of them has a consumer, whether or not it is done. Once the call
  * has returned, no member touches the group. If group->future is not done by then, it never completes. If it is done
- * and its `done` has not been called yet, the group must stay in place until `done` is entered. May be called in
- * `done`, and more than once. */
+ * and its `done` has not been called yet, the group must stay in place until `done` is entered. This function may be
+ * called in `done`, and more than once. */
 CEN_API void cen_group_leave(cen_group *group);
 
 #ifdef __cplusplus

@@ -48,7 +48,7 @@ CEN_API void cen_histogram_merge(cen_histogram *histogram, const cen_histogram *
  * there are no records. */
 CEN_API int64_t cen_histogram_percentile(const cen_histogram *histogram, uint32_t per_million);
 
-/* Return the bucket of a value, which must not be negative; the lowest value of a bucket; the highest value of a
+/* Return the bucket of a value, which must not be negative; the lowest value of a bucket; or the highest value of a
  * bucket. */
 CEN_API unsigned cen_histogram_bucket_of(int64_t value);
 CEN_API int64_t cen_histogram_bucket_lowest(unsigned bucket);

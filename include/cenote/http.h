@@ -26,12 +26,12 @@
  *
  * A connection that is lost goes down in the router, and requests that were sent on it fail with LOST. Its loop
  * reconnects it with the warm-up request (curl.h), first immediately and then with back-off. A request that was
- * certainly not sent is routed again. A request that may have been sent is not, because the server may have processed
- * it; whether to retry it is up to the program.
+ * certainly not sent is routed again. A request that may have been sent is not routed again, because the server may
+ * have processed it; whether to retry it is up to the program.
  *
  * Threads: every function may be called from any thread, except close and free. These wait for all requests to
- * complete, so they must not be called in an inline completion callback or on a loop's thread. cen_http_fetch must not
- * be called on a loop's thread either. No other call may be in progress when the client is freed.
+ * complete, so they must not be called from an inline completion callback or on a loop's thread. cen_http_fetch must
+ * not be called on a loop's thread either. No other call may be in progress when the client is freed.
  * Fork: in a child, every call returns FORKED and touches nothing, except that cen_http_free closes the child's copies
  * of the sockets.
  */
@@ -57,28 +57,28 @@ extern "C" {
 
 typedef struct cen_http cen_http;
 
-/* Zero means the default in every field. Fields are only ever appended. All texts are copied. */
+/* Zero means the default in every field. Fields are only ever appended. All strings are copied. */
 typedef struct cen_http_options {
     size_t size;      /* sizeof(cen_http_options), set by the macro */
     const char *name; /* default "http" */
-    const char *url;  /* of the server, as in cen_curl_options; default that of `site` */
+    const char *url;  /* the server's URL, as in cen_curl_options; default the URL of `site` */
     /* Other options of the server; default NULL: their defaults. The version is always HTTP/2. A connection always
      * begins with a warm-up request; CEN_CURL_COLD means a HEAD request. total_timeout_ns is ignored. `credentials` is
      * called on the loop's thread. */
     const cen_curl_options *site;
-    uint32_t loops;   /* connections, each with a thread; default 2, at most 256 */
+    uint32_t loops;   /* number of connections, each with its own thread; default 2, at most 256 */
     int64_t streams;  /* maximum number of concurrent requests on a connection; default 100, at most 10000 */
     size_t max_reply; /* maximum size of a reply's body in bytes; default 1 MiB */
 
     cen_strategy strategy; /* for load balancing; default two choices */
-    /* maximum number of requests that wait for room on a connection; default 1024; CEN_OFF: no limit, CEN_NONE: none
-     * waits */
+    /* maximum number of requests that wait for room on a connection; default 1024; CEN_OFF: no limit, CEN_NONE: no
+     * request waits */
     int64_t max_waiters;
-    cen_deadline default_deadline; /* for the whole of a request that has no deadline; default 30 s */
+    cen_deadline default_deadline; /* for requests that do not set a deadline; default 30 s */
     int64_t reroutes;              /* maximum retries of a request that was not sent; default 10, CEN_NONE: none */
 
-    int64_t backoff_initial_ns; /* after a failed attempt to connect: a random pause of up to this, ... */
-    int64_t backoff_max_ns;     /* ... doubled after each further failure, up to this; defaults 100 ms and 10 s */
+    int64_t backoff_initial_ns; /* upper bound of the random pause after a failed attempt to connect; default 100 ms */
+    int64_t backoff_max_ns;     /* the bound doubles after each further failure, up to this maximum; default 10 s */
     /* how long a connection without requests may be silent before it is probed; default 10 s, CEN_OFF: never. A
      * connection on which a request missed its deadline is probed immediately. */
     int64_t keepalive_ns;
@@ -104,8 +104,8 @@ typedef struct cen_http_options {
  *   INVALID    options or out is NULL, or an option is not allowed; the text names it
  *   NO_MEMORY  out of memory
  *   SYSTEM     a thread cannot be started, or curl cannot be initialised
- *   DRIVER     the server does not speak HTTP/2, or as an open in curl.h
- *   others     as an open in curl.h: no connection could be made
+ *   DRIVER     the server does not speak HTTP/2; also as for an open in curl.h
+ *   others     no connection could be made; as for an open in curl.h
  */
 CEN_API cen_status cen_http_new(const cen_http_options *options, cen_http **out, cen_error *error);
 
@@ -124,7 +124,7 @@ typedef struct cen_http_report {
  *   OK       all requests in flight have completed
  *   TIMEOUT  some requests had no reply by the deadline and failed with CLOSED
  *   CLOSED   the client is already closed, or is being closed
- *   INVALID  http is NULL, or the report's size is wrong
+ *   INVALID  http is NULL, or report->size is not valid
  *   MISUSE   called on a loop's thread
  *   FORKED   the client belongs to the parent process
  */
@@ -150,7 +150,7 @@ typedef struct cen_http_request {
     size_t body_size;
     size_t max_reply;      /* maximum size of the reply's body in bytes; default the client's */
     cen_deadline deadline; /* for the whole request, including the wait for room; default the client's */
-    cen_route_hint hint;   /* which connection, as for a route of the router */
+    cen_route_hint hint;   /* which connection to use, as for a route */
 } cen_http_request;
 
 /* A request with the given fields set and all others zero. */
@@ -162,8 +162,8 @@ typedef struct cen_http_reply {
     const char *body; /* ends with a zero that `size` does not count */
     size_t size;
     const char *type;   /* Content-Type; "" if there is none */
-    const char *member; /* the name of the connection that carried it */
-    int64_t took_ns;    /* from the call of fetch to the end */
+    const char *member; /* the name of the connection that carried the request */
+    int64_t took_ns;    /* from the call of fetch until the reply was complete */
 } cen_http_reply;
 
 /* Send a request without waiting. The future must have been initialised. It completes with OK and with the reply as its
@@ -178,8 +178,8 @@ typedef struct cen_http_reply {
  *   DRIVER     any other error of curl; error->code is its number
  *
  * Ownership: the request is copied. The reply belongs to the caller; free it with cen_http_reply_free.
- * Callbacks: after cen_future_cancel has returned true, there is no completion. A stream that has begun is reset within
- * about 50 ms. A request that waits for room leaves the wait queue within a second.
+ * Callbacks: after cen_future_cancel has returned true, the future never completes. A stream that has begun is reset
+ * within about 50 ms. A request that waits for room leaves the wait queue within a second.
  * Returns:
  *   OK         the future will complete
  *   INVALID    http, request or future is NULL, the request's size is wrong, or its path has no slash
@@ -207,7 +207,7 @@ CEN_API void cen_http_reply_free(cen_http_reply *reply);
 
 /* ---- Statistics -------------------------------------------------------------------------------- */
 
-/* asked = answered + lost + timed_out + refused + cancelled + closed + failed + under_way */
+/* Stats of a client. asked = answered + lost + timed_out + refused + cancelled + closed + failed + under_way */
 typedef struct cen_http_stats {
     size_t size; /* sizeof(cen_http_stats), set by CEN_SIZED */
     uint32_t loops, up;
@@ -215,7 +215,7 @@ typedef struct cen_http_stats {
     uint64_t failures;                                                      /* failed attempts to connect */
     uint64_t losses;                                                        /* connections that went down */
     uint64_t asked;                                                         /* requests so far */
-    uint64_t answered, lost, timed_out, refused, cancelled, closed, failed; /* how they ended; refused: EMPTY, FULL */
+    uint64_t answered, lost, timed_out, refused, cancelled, closed, failed; /* by outcome; refused: EMPTY, FULL */
     uint64_t under_way;                                                     /* requests not completed yet */
     uint64_t rerouted;                                                      /* retries of requests that were not sent */
 } cen_http_stats;
@@ -224,7 +224,7 @@ typedef struct cen_http_stats {
  *
  * Returns:
  *   OK       *out is filled in
- *   INVALID  http or out is NULL, or the size is wrong
+ *   INVALID  http or out is NULL, or out->size is not valid
  *   FORKED   the client belongs to the parent process
  */
 CEN_API cen_status cen_http_stats_get(cen_http *http, cen_http_stats *out);

@@ -10,10 +10,10 @@
  *         cen_inbox_run_ready(inbox);       // runs what has arrived, on this thread
  *     }
  *
- * However many jobs are posted, the descriptor is written to at most once for each time that the loop goes to sleep.
- * Only posts to an armed inbox write to it, and cen_inbox_run_ready arms the inbox. To avoid writes while the loop is
- * awake, call cen_inbox_arm when the loop is about to sleep, and cen_inbox_poll as soon as it is awake, whatever has
- * woken it:
+ * However many jobs are posted, the descriptor is written to at most once for each time that the loop goes to sleep. A
+ * post writes to the descriptor only if the inbox is armed, and cen_inbox_run_ready arms it. To avoid writes while the
+ * loop is awake, call cen_inbox_arm when the loop is about to sleep, and cen_inbox_poll as soon as it wakes up, for
+ * whatever reason:
  *
  *     for (;;) {
  *         while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
@@ -29,8 +29,8 @@
  * cen_inbox_arm, cen_inbox_run_ready and cen_inbox_wait. A job may post, but must not poll the inbox that runs it. A
  * job must return and must not end its thread. A thread that may be cancelled must disable cancellation during these
  * calls.
- * Fork: the child may free an inbox of its parent, whatever it contains, but runs none of its jobs. A job that the
- * child posts to it does not wake any thread.
+ * Fork: the child may free an inbox of its parent, whatever the inbox contains. In the child, none of the inbox's jobs
+ * run, and posting a job to it wakes no thread.
  */
 #ifndef CENOTE_INBOX_H
 #define CENOTE_INBOX_H
@@ -72,7 +72,7 @@ CEN_API cen_status cen_inbox_new(const cen_inbox_options *options, cen_inbox **o
  * have completed or been cancelled.
  * Returns:
  *   OK
- *   BUSY  it contains a job, or a thread is polling it; nothing changes
+ *   BUSY  the inbox contains a job, or a thread is polling it; nothing changes
  */
 CEN_API cen_status cen_inbox_free(cen_inbox *inbox);
 
@@ -81,14 +81,14 @@ CEN_API cen_executor *cen_inbox_executor(cen_inbox *inbox);
 
 /* Return the descriptor to watch. It is readable when a job has arrived since the loop armed the inbox. It may
  * occasionally be readable even though there is no job, because a thread that posts may write to it after its job has
- * run. The next cen_inbox_poll or cen_inbox_run_ready after an arm makes it unreadable. Never read it. Return -1 for
- * NULL. */
+ * run. The first cen_inbox_poll or cen_inbox_run_ready after the inbox was armed makes it unreadable again. Never read
+ * it. Return -1 for NULL. */
 CEN_API int cen_inbox_fd(const cen_inbox *inbox);
 
 /* Run at most `most` of the jobs in the inbox (0: all that are in it at the time of the call), in the order in which
- * they were posted. Return the number of jobs run. Does not arm the inbox. Within a job of this inbox, it runs nothing
- * and returns 0. If two threads poll at the same time, which is not allowed, each job is run by one of them, in no
- * particular order. */
+ * they were posted. Return the number of jobs run. Does not arm the inbox. If it is called within a job of this inbox,
+ * it runs nothing and returns 0. If two threads poll at the same time, which is not allowed, each job is run by one of
+ * them, in no particular order. */
 CEN_API size_t cen_inbox_poll(cen_inbox *inbox, size_t most);
 
 /* Arm the inbox before the loop sleeps: the next job that is posted makes the descriptor readable. Return false if
@@ -99,8 +99,9 @@ CEN_API bool cen_inbox_arm(cen_inbox *inbox);
  * the loop forever: after a few thousand jobs, the call leaves the descriptor readable and returns. */
 CEN_API size_t cen_inbox_run_ready(cen_inbox *inbox);
 
-/* Run the jobs in the inbox. If there are none, sleep until one arrives, and run what is there then. This is for
- * threads without a loop. Does not arm the inbox. Return the number of jobs run; 0 means that the deadline has passed.
+/* Run the jobs in the inbox. If there are none, sleep until a job arrives, then run the jobs that are there by then.
+ * This is for threads without a loop. Does not arm the inbox. Return the number of jobs run; 0 means that the deadline
+ * has passed.
  * Blocking: until the deadline (CEN_DEFAULT: 30 s). */
 CEN_API size_t cen_inbox_wait(cen_inbox *inbox, cen_deadline deadline);
 

@@ -11,8 +11,8 @@
  *     cen_inspect_stop(inspect);
  *
  * Nothing is served until the program starts the server. By default, only programs of the same user can connect,
- * through a Unix socket at a path where `cenote top PID` looks, and they can only read. Other machines can connect only
- * if the options allow it and set a token.
+ * through a Unix socket at the path where `cenote top PID` looks for it, and they can only read. Other machines can
+ * connect only if the options allow it and set a token.
  *
  * Limits: at most `clients` connections, plus a few more that receive a 503; 16 KiB for a request and 16 MiB for a
  * response; ten seconds to receive a request and ten seconds to send the response. Anything beyond a limit is refused.
@@ -34,7 +34,7 @@
  * docs/inspect.md describes the responses. An error response is {"error": {"status": "ABSENT", "text": "..."}}.
  *
  * Fork: a child has no server. In the child, cen_inspect_stop only closes the inherited descriptors and frees memory.
- * Threads: the server may be started and stopped from any thread. It must be stopped only once.
+ * Threads: the server may be started and stopped from any thread. Stop it only once.
  */
 #ifndef CENOTE_INSPECT_H
 #define CENOTE_INSPECT_H
@@ -53,7 +53,7 @@ extern "C" {
 
 typedef struct cen_inspect cen_inspect;
 
-/* Options of the server. Zero means default in every field. */
+/* Options of the server. Zero means the default in every field. */
 typedef struct cen_inspect_options {
     size_t size; /* sizeof(cen_inspect_options), set by the macro */
     /* The address: "127.0.0.1:9911", "[::1]:0", "localhost:9911" (port 0: a free port), or "unix:/path/to/socket".
@@ -91,10 +91,11 @@ CEN_API const char *cen_inspect_address(const cen_inspect *inspect);
 /* Stop the server. When this returns, no request is being served and the socket is gone. NULL is allowed. */
 CEN_API void cen_inspect_stop(cen_inspect *inspect);
 
-/* The Content-Type of the text from cen_inspect_metrics. Prometheus refuses the text with any other type. */
+/* The Content-Type of the text from cen_inspect_metrics. Prometheus refuses the text if it is sent with any other
+ * type. */
 #define CEN_INSPECT_METRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-/* Return the metrics as the text that /metrics returns to a client that accepts OpenMetrics. This is for a program that
+/* Return the metrics as the text that /metrics returns to a client that accepts OpenMetrics. Use this in a program that
  * already has an HTTP server. That server must send the text with CEN_INSPECT_METRICS_TYPE. If length is not NULL,
  * *length is set to the length of the text. Return NULL if out of memory or if the text is longer than 16 MiB.
  * Ownership: the caller frees the text with free. */

@@ -18,11 +18,11 @@
  * A lane is a crew (see crew.h). Its workers run tasks of one priority only. Heavy tasks in one lane compete with other
  * lanes for processor time, as the system schedules it, but never for their workers or their limits.
  *
- * Limits: submit admits a task. The task then counts towards the limits while it is queued, running or suspended, until
- * it is over, however it ends. Each lane has a limit, and all lanes together may have one as well. Both limits are
- * exact under any number of concurrent submits: they are never exceeded, no task is refused while there is room, and no
- * place is ever lost. A task gives up its place before its future completes, so a thread that waits for the future and
- * then submits another task finds the place free.
+ * Limits: cen_lanes_submit admits a task. The task then counts towards the limits while it is queued, running or
+ * suspended, until it is over, however it ends. Each lane has a limit, and all lanes together may have one as well.
+ * Both limits are exact under any number of concurrent submits: they are never exceeded, no task is refused while there
+ * is room, and no place is ever lost. A task gives up its place before its future completes, so a thread that waits for
+ * the future and then submits another task finds the place free.
  *
  * Tasks are the tasks of crew.h: they are written, awaited and cancelled as described there. task->note is reserved for
  * the lanes. Tasks that are submitted directly to a lane's crew (cen_lanes_crew), and jobs that are posted to it, run
@@ -61,10 +61,10 @@ typedef struct cen_lanes cen_lanes;
 /* Options of one lane. Zero means the default in every field. */
 typedef struct cen_lane_options {
     bool is_absent; /* the lane does not exist: submit returns INVALID */
-    /* Options of the lane's crew, read only by cen_lanes_new. By default, the name is "NAME-high" and so on, and
-     * `workers` is the default of a crew, except that the low lane has half as many workers as there are processors,
-     * but at least one. An observer in these options is also called, but must not use task->note. `runtime`, `on_fork`
-     * and `allocator` are those of the lanes and must not be set here. */
+    /* Options of the lane's crew, read only by cen_lanes_new. By default, the crew's name is "NAME-high" and so on, and
+     * `workers` has the same default as in any crew. The low lane is an exception: by default, it has half as many
+     * workers as there are processors, but at least one. An observer in these options is also called, but must not use
+     * task->note. `runtime`, `on_fork` and `allocator` are those of the lanes and must not be set here. */
     const cen_crew_options *crew;
     int64_t max_tasks; /* maximum number of admitted tasks; default 2000 per worker; CEN_OFF: CEN_LANE_TASKS_MAX */
     void *reserved_[4];
@@ -75,7 +75,7 @@ typedef struct cen_lanes_options {
     size_t size;      /* sizeof(cen_lanes_options), set by the macro */
     const char *name; /* copied; default "lanes" */
     cen_lane_options high, normal, low;
-    int64_t max_total; /* maximum number of admitted tasks of all lanes together; default and CEN_OFF: no such limit */
+    int64_t max_total; /* maximum number of admitted tasks of all lanes together; default and CEN_OFF: no limit */
     /* Do not record latencies. If latencies are recorded, a one-step task reads the clock three times, and each further
      * step reads it twice more. If they are not recorded, nothing is estimated, no task is refused with OVERLOAD, and
      * retry_after_ns is always 1 ms, a guess. */
@@ -141,7 +141,7 @@ CEN_API cen_status cen_lanes_estimate(cen_lanes *lanes, cen_priority priority, i
  * no limit other than that maximum, or 0 for the default.
  *
  * After the call, no task is admitted under the old limit. (The only exception is a submit that is preempted between
- * two instructions while the limits change sixteen times.) If the new limit is lower, tasks that exceed it stay until
+ * two instructions while the limits change sixteen times.) If the new limit is lower, tasks in excess of it stay until
  * they are over.
  * Returns:
  *   OK
@@ -181,7 +181,7 @@ typedef struct cen_lanes_report {
 } cen_lanes_report;
 
 /* Stop all crews, as cen_crew_stop does. Submits fail in all lanes from the same moment, and one deadline applies to
- * all crews. Until they end, tasks of one lane may await tasks of another. `report` may be NULL.
+ * all crews. Until the crews have ended, tasks of one lane may await tasks of another. `report` may be NULL.
  *
  * Blocking: until the deadline (CEN_DEFAULT: 30 s).
  * Returns:
@@ -209,7 +209,7 @@ typedef struct cen_lane_stats {
     bool is_absent;
     uint64_t max;                        /* the limit */
     uint64_t admitted;                   /* tasks that count towards the limit now */
-    uint64_t queued, running, suspended; /* of these: queued for a step; in a step; waiting for a future */
+    uint64_t queued, running, suspended; /* admitted and queued for a step, in a step, waiting for a future */
     uint64_t submitted;                  /* tasks admitted so far */
     uint64_t done, failed;               /* tasks that began and are over, with OK or with another status */
     uint64_t cancelled, late, dropped;   /* tasks that never began: cancelled, past their deadline, dropped by a stop */

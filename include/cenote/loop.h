@@ -15,7 +15,7 @@
  * Threads: every function may be called from any thread. The loop's thread blocks all signals. A server's handler or an
  * inline `done` that runs on this thread delays every socket of the loop, so it must not block.
  * Fork: the child does not have the thread. The process's own loop is created again there. Connections and servers that
- * name an explicit loop of the parent fail with FORKED, and cen_loop_free frees its memory.
+ * name an explicit loop of the parent fail with FORKED, and cen_loop_free frees the loop's memory.
  */
 #ifndef CENOTE_LOOP_H
 #define CENOTE_LOOP_H

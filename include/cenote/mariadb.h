@@ -44,8 +44,8 @@ extern "C" {
 struct cen_poller;
 
 /* The role that the server must have, as shown by its variable read_only. It is checked when a connection is opened and
- * when it is tested. A connection whose server has another role is closed. With CEN_MARIADB_PRIMARY, a connection is
- * also closed when it is given back if its last statement was refused because the server is read-only. */
+ * when it is tested. A connection whose server has another role is closed. If the role is CEN_MARIADB_PRIMARY, a
+ * connection whose last statement was refused because the server is read-only is also closed when it is given back. */
 typedef enum cen_mariadb_role {
     CEN_MARIADB_ANY = 0,
     CEN_MARIADB_PRIMARY, /* read_only is off */
@@ -90,7 +90,7 @@ typedef struct cen_mariadb_capacity_report {
 /* Zero means the default in every field, and CEN_OFF in a time field means no limit. Fields are only ever appended.
  * cen_pool_new copies everything that the fields point to, except the poller and `argument`. The callbacks run on the
  * threads that open connections, which are helper threads, several at a time. If there is a poller, they may also run
- * where opens begin and where the poller's watches run, and must be quick. */
+ * on the threads that start opens and on those that run the poller's watches, so they must be quick. */
 typedef struct cen_mariadb_options {
     size_t size; /* sizeof(cen_mariadb_options), set by the macro */
     /* Required: mariadb://user:password@host:port/database?name=value&... or mysql://... Each part may be left out, and
@@ -131,9 +131,9 @@ typedef struct cen_mariadb_options {
     void (*on_capacity)(void *argument, const cen_mariadb_capacity_report *report);
     void *argument;        /* passed to these two callbacks */
     uint32_t capacity_max; /* the pool's max, for on_capacity */
-    /* Connections are opened, tested, reset and closed over this poller instead of on helper threads. It must outlive
-     * the pool. Host name lookups and TLS block inside the client library, so connections that need them are opened by
-     * a job on the process's own runtime. Default: none, so the calls block. */
+    /* Connections are opened, tested, reset and closed through this poller instead of on helper threads. It must
+     * outlive the pool. Host name lookups and TLS block inside the client library, so connections that need them are
+     * opened by a job on the process's own runtime. Default: none, so the calls block. */
     struct cen_poller *poller;
 } cen_mariadb_options;
 
@@ -144,22 +144,22 @@ typedef struct cen_mariadb_options {
  * cen_pool_new reports an invalid URL or option. The string or the options must stay valid until cen_pool_new has
  * returned.
  *
- * An open fails with DRIVER (the server refuses it, for example with 1045 for wrong credentials, or lacks the role),
- * FULL (1040: the server has no connection left), DOWN (2002, 2003, 2005: the server cannot be reached; 1053: it is
- * shutting down), TIMEOUT, LOST (2013: the server closed the connection), CLOSED (the process is exiting), NO_MEMORY,
- * SYSTEM, or the status that options.password returned. */
+ * An open fails with DRIVER (the server refuses it, for example with 1045 for wrong credentials, or does not have the
+ * role), FULL (1040: the server has no connection left), DOWN (2002, 2003, 2005: the server cannot be reached; 1053: it
+ * is shutting down), TIMEOUT, LOST (2013: the server closed the connection), CLOSED (the process is exiting),
+ * NO_MEMORY, SYSTEM, or the status that options.password returned. */
 CEN_API cen_driver cen_mariadb(const char *url);
 CEN_API cen_driver cen_mariadb_with(const cen_mariadb_options *options);
 
-/* Get the prepared statement for a text, ready for mysql_stmt_bind_param and mysql_stmt_execute. It comes from the
- * connection's cache or is prepared by the server. The same text gives the same statement again, unless rows of that
- * statement are still being fetched; in that case, it gives a second statement. The least recently used statements
- * leave the cache, but never one that has been used since the connection was taken. mysql_reset_connection empties the
- * cache.
+/* Get the prepared statement for the given SQL text, ready for mysql_stmt_bind_param and mysql_stmt_execute. It comes
+ * from the connection's cache or is prepared by the server. The same text yields the same statement again, unless rows
+ * of that statement are still being fetched; in that case, it yields a second statement. The least recently used
+ * statements leave the cache, but never one that has been used since the connection was taken. mysql_reset_connection
+ * empties the cache.
  *
  * Ownership: the statement belongs to the connection. Do not close it, and do not use it after giving the connection
  * back. Bindings and attributes set by an earlier holder are cleared.
- * Blocking: until the server has prepared it (options.read_timeout_ns), unless it is cached.
+ * Blocking: until the server has prepared the statement (options.read_timeout_ns), unless the statement is cached.
  * Returns:
  *   OK           *out is the statement
  *   INVALID      an argument is NULL, or no pool of this driver opened the connection
@@ -167,7 +167,7 @@ CEN_API cen_driver cen_mariadb_with(const cen_mariadb_options *options);
  *   LOST         the connection broke or was killed
  *   DOWN         the server is shutting down
  *   INTERRUPTED  the query was interrupted (1317)
- *   FULL         a limit of the user is reached (1226)
+ *   FULL         the user has reached a limit (1226)
  *   NO_MEMORY    out of memory
  *   FORKED       the connection belongs to the parent process
  */
@@ -211,7 +211,8 @@ CEN_API cen_status cen_mariadb_capacity(MYSQL *mysql, uint32_t max, cen_mariadb_
  *   LOST         the connection broke or was killed (2006, 2013, 1927)
  *   DOWN         the server is shutting down (1053)
  *   INTERRUPTED  the query was interrupted (1317)
- *   FULL         the server, or the user, has no connection left (1040, 1203), or a limit of the user is reached (1226)
+ *   FULL         the server, or the user, has no connection left (1040, 1203), or the user has reached another limit
+ *                (1226)
  *   NO_MEMORY    the client library is out of memory
  *   INVALID      no pool of this driver opened the connection
  *   FORKED       the connection belongs to the parent process

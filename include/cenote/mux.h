@@ -59,23 +59,23 @@ typedef struct cen_mux_options {
     const char *address; /* copied; "host:port", "[v6]:port" or "unix:/path". Required. */
     cen_codec codec;     /* default cen_codec_binary() */
 
-    cen_deadline connect_deadline; /* for connecting, counted from open; default 10 s */
+    cen_deadline connect_deadline; /* for connecting, counted from the call of open; default 10 s */
     cen_deadline default_deadline; /* for requests without a deadline; default 30 s */
 
     uint32_t max_in_flight; /* maximum number of requests in flight; default 1024, at most 2^20 */
-    /* maximum number of requests that wait for room; others fail with FULL; default 1024, CEN_OFF: no limit, CEN_NONE:
-     * none waits */
+    /* maximum number of requests that wait for room; further requests fail with FULL; default 1024, CEN_OFF: no limit,
+     * CEN_NONE: no request waits */
     int64_t max_waiters;
     size_t max_payload; /* maximum size of a request in bytes; larger ones are INVALID; default 1 MiB */
     size_t max_reply;   /* maximum size of a reply in bytes; a larger one ends the connection; default 1 MiB */
-    size_t max_output;  /* maximum number of unwritten bytes; above it, requests wait; default 256 KiB */
+    size_t max_output;  /* maximum number of unwritten bytes; above this limit, requests wait; default 256 KiB */
     bool loop_reads;    /* only the loop reads, even while threads wait for replies */
-    /* how long a TCP server may be silent before it is probed (TCP keep-alive). The connection is lost if the same time
-     * passes again without an answer. Default 30 s, CEN_OFF: no probes. */
+    /* how long a TCP server may be silent before it is probed (TCP keep-alive). If another keepalive_ns passes without
+     * an answer, the connection is lost. Default 30 s, CEN_OFF: no probes. */
     int64_t keepalive_ns;
 
     cen_loop *loop;       /* default the process's own */
-    cen_runtime *runtime; /* for deadlines, and to look up names on a helper or in poll; default the process's own */
+    cen_runtime *runtime; /* handles deadlines; looks up names on a helper or in its poll; default the process's own */
     const cen_allocator *allocator; /* default malloc */
 } cen_mux_options;
 
@@ -126,8 +126,8 @@ CEN_API cen_status cen_mux_open_async(const cen_mux_options *options, cen_mux **
  */
 CEN_API cen_status cen_mux_close(cen_mux *mux, cen_deadline deadline, cen_error *error);
 
-/* Free the connection. If it is not closed, it is closed first, with CEN_NOW. Threads that wait in cen_mux_request
- * return CLOSED first. Apart from these, no other call may be in progress or begin. On the loop's own thread, this
+/* Free the connection. If it is not closed, it is closed first, with CEN_NOW. Calls of cen_mux_request that are still
+ * waiting return CLOSED first. Apart from these, no call may be in progress or begin. On the loop's own thread, this
  * returns before the memory is freed. NULL is allowed. */
 CEN_API void cen_mux_free(cen_mux *mux);
 
@@ -146,7 +146,7 @@ CEN_API cen_status cen_mux_watch(cen_mux *mux, cen_future *ended);
 
 /* ---- Requests ---------------------------------------------------------------------- */
 
-/* Send a request and wait for its reply. Returns how it ended; request->future has the same result.
+/* Send a request and wait for its reply. The returned status is also the status of request->future.
  *
  * Blocking: until the reply has arrived, or until the deadline of the request.
  * Returns:
@@ -164,10 +164,10 @@ CEN_API cen_status cen_mux_watch(cen_mux *mux, cen_future *ended);
  */
 CEN_API cen_status cen_mux_request(cen_mux *mux, cen_request *request, cen_error *error);
 
-/* Send a request without waiting. request->future completes as request.h says.
+/* Send a request without waiting. request->future completes as described in request.h.
  *
  * Returns:
- *   OK         the future will complete; in all other cases, nothing was sent, and it will not complete
+ *   OK         the future will complete; in all other cases, nothing was sent, and the future will not complete
  *   FULL       there is no room, and max_waiters requests are already waiting or only_if_room is set
  *   LOST       the connection is lost, or could not be opened; the text states the cause
  *   CLOSED     this side has closed the connection
@@ -204,10 +204,10 @@ typedef struct cen_mux_stats {
     cen_mux_state state;
     uint32_t in_flight, waiting;                    /* requests in flight; requests that wait for room */
     uint64_t sent;                                  /* requests sent so far */
-    uint64_t replied, timed_out, cancelled, failed; /* how they ended */
-    uint64_t late;                                  /* replies dropped because their request had ended */
+    uint64_t replied, timed_out, cancelled, failed; /* requests by outcome */
+    uint64_t late;                                  /* replies dropped because their request had already ended */
     uint64_t bytes_out, bytes_in;
-    uint64_t writes, reads; /* system calls that moved bytes; roughly the segments */
+    uint64_t writes, reads; /* system calls that transferred bytes; roughly one for each segment */
     uint64_t own_reads;     /* of these, reads by threads that waited for a reply */
     uint64_t wakes;         /* wake-ups of the loop by other threads */
     size_t output;          /* bytes not yet written */
@@ -217,7 +217,7 @@ typedef struct cen_mux_stats {
  *
  * Returns:
  *   OK       *out is filled in
- *   INVALID  mux or out is NULL, or the size is wrong
+ *   INVALID  mux or out is NULL, or out->size is not valid
  *   FORKED   the connection belongs to the parent process
  */
 CEN_API cen_status cen_mux_stats_get(cen_mux *mux, cen_mux_stats *out);

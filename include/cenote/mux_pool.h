@@ -17,7 +17,7 @@
  *     cen_mux_pool_close(pool, cen_in_s(5), NULL, NULL);
  *     cen_mux_pool_free(pool);
  *
- * It consists of a tree of supervisors, a registry and a router. The program can inspect all of them:
+ * The pool consists of a tree of supervisors, a registry and a router. The program can inspect all of these:
  *
  *     name                 supervisor, rest for one
  *      ├─ registry           a registry: the connections that are up
@@ -28,12 +28,12 @@
  *     a router follows the registry: requests are routed to the connections in it
  *
  * If one connection ends, the others are not affected. If the registry ends, all connections are restarted, because
- * their entries are gone with it. As a child of its supervisor, a connection runs from the moment it begins to connect.
- * If it cannot connect, the child has failed.
+ * their entries are lost with the registry. As a child of its supervisor, a connection counts as running from the
+ * moment it begins to connect. If it cannot connect, the child has failed.
  *
- * If a connection refuses a request because it has just been lost, the request has not been sent, and is routed again.
- * A request that was sent and lost is not routed again, because the other side may have executed it. It fails with
- * LOST, and the program decides whether to send it again.
+ * If a connection refuses a request because the connection has just been lost, the request has not been sent, and is
+ * routed again. A request that was sent and lost is not routed again, because the other side may have executed it. It
+ * fails with LOST, and the program decides whether to send it again.
  *
  * Threads: every function may be called from any thread, with these exceptions. cen_mux_pool_new, cen_mux_pool_close
  * and cen_mux_pool_free wait, and must not be called on the thread of the pool's loop, by its listener, or in a read
@@ -69,7 +69,7 @@ typedef struct cen_mux_pool cen_mux_pool;
 
 /* What cen_mux_pool_new does if the service is not available. */
 typedef enum cen_at_start {
-    /* waits until one connection is up; if each has failed once, fails with the error of the last one */
+    /* waits until one connection is up; fails with the last error once every connection has failed */
     CEN_AT_START_NEED_ONE = 0,
     CEN_AT_START_EMPTY, /* does not wait: the set is empty at first, and the connections keep trying to connect */
 } cen_at_start;
@@ -91,8 +91,8 @@ typedef struct cen_mux_pool_options {
     cen_strategy strategy; /* default cen_strategy_two_choices() */
     /* limits of requests in flight on a connection, as for the members of a router; default none */
     int64_t target_in_flight, max_in_flight;
-    /* queue limit: maximum number of requests that wait for a connection; default 1024; CEN_OFF: no limit, CEN_NONE:
-     * none waits */
+    /* queue limit: maximum number of requests that wait for a connection; default 1024; CEN_OFF: no limit, CEN_NONE: no
+     * request waits */
     int64_t max_waiters;
     /* how long a request may wait for a connection; default CEN_NOW: it fails with EMPTY or FULL immediately */
     cen_deadline wait_deadline;
@@ -100,7 +100,7 @@ typedef struct cen_mux_pool_options {
      * refused */
     int64_t reroutes;
 
-    /* back-off of lost connections and of the registry, as for the children of a supervisor */
+    /* back-off before lost connections and the registry are restarted, as for the children of a supervisor */
     int64_t backoff_initial_ns, backoff_max_ns, backoff_reset_ns;
     /* maximum number of restarts of all connections within window_ns; default CEN_OFF: the pool never gives up;
      * CEN_NONE: it gives up at the first loss or failure */
@@ -116,7 +116,7 @@ typedef struct cen_mux_pool_options {
     /* Called with the events of connections: CONNECTION_UP, CONNECTION_DOWN and CONNECTION_FAILED (cenote/events.h).
      * These calls are made on the loop's thread, in order for each connection, and the listener must not wait there. It
      * is also called with GAVE_UP, on a thread of the runtime, when the pool has given up and is closed; status, code
-     * and text are those of the last failure. No event is left out, so `missed` is 0. */
+     * and text are those of the last failure. No event is left out, so `missed` is always 0. */
     void (*listener)(void *argument, const cen_event *event, uint64_t missed);
     void *argument; /* passed to the listener */
 
@@ -132,13 +132,13 @@ typedef struct cen_mux_pool_options {
 
 /* Create a routing pool, and begin to connect. With any status other than OK, there is nothing to free.
  *
- * Blocking: until one connection is up, or each has failed once (options.at_start).
+ * Blocking: until one connection is up, or every connection has failed once (options.at_start).
  * Returns:
  *   OK         *out is the pool
  *   INVALID    out is NULL, or an option is invalid; the text names it
  *   EXISTS     two connections have the same name
  *   NO_MEMORY  out of memory
- *   SYSTEM     no thread or descriptor could be created for it, or no connection could be made (as others)
+ *   SYSTEM     no thread or descriptor could be created for it, or no connection could be made (see others)
  *   FORKED     the loop or the runtime belongs to the parent process
  *   MISUSE     called on the loop's thread, or in a read section
  *   others     with CEN_AT_START_NEED_ONE: the status of the last attempt to connect, as cen_mux_open
@@ -152,8 +152,8 @@ typedef struct cen_mux_pool_report {
     uint32_t waited; /* requests that waited for a connection, and failed with CLOSED */
 } cen_mux_pool_report;
 
-/* Close the pool: refuse new requests, wait for those in flight, and then stop the tree in order, first the
- * connections, then the registry. *report, if not NULL, is filled in if the status is OK or TIMEOUT.
+/* Close the pool: refuse new requests, wait for those in flight, and then stop the tree: first the connections, then
+ * the registry. *report, if not NULL, is filled in if the status is OK or TIMEOUT.
  *
  * Blocking: until no request is in flight, or until the deadline (CEN_DEFAULT: 5 s).
  * Returns:
@@ -186,7 +186,7 @@ CEN_API cen_status cen_mux_pool_free(cen_mux_pool *pool);
  *   OK         the reply is in request->reply
  *   EMPTY      no connection is up
  *   FULL       all connections are full, or too many requests are waiting; or the reply is larger than its buffer
- *   TIMEOUT    the deadline passed first, or options.wait_deadline did
+ *   TIMEOUT    the request's deadline or options.wait_deadline passed first
  *   CLOSED     the pool is closed
  *   LOST       the connection was lost after the request was sent; or the request was not sent, and the limit of
  *              options.reroutes was reached
@@ -202,7 +202,7 @@ CEN_API cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_route_hint
 
 /* An operation: a caller-owned struct. cen_mux_pool_request_op_init(op, done, executor) initializes it, and
  * cen_future_cancel(&op.future) cancels it. Nothing is allocated for it. It must stay in place from the call that
- * starts it until its future is done or cancelled: see future.h.
+ * starts it until its future has completed or has been cancelled: see future.h.
  *
  * A cancel is exact and does not wait. If it returns true, the operation never completes, and a reply that arrives
  * later is dropped. If it returns false, the operation has completed, or will complete in a moment: with its reply, or
@@ -212,9 +212,10 @@ typedef struct cen_mux_pool_request_op {
      * cen_mux_pool_request, or INTERRUPTED after a cancel. */
     cen_future future;
     /* After init, the program sets payload, size, reply, capacity, deadline and only_if_room. reply_size is the result.
-     * The request's own future is private. The payload must stay in place until op.future is done or cancelled. */
+     * The request's own future is private. The payload must stay in place until op.future has completed or has been
+     * cancelled. */
     cen_request request;
-    cen_route_hint hint; /* set by the program, like the request; all zero means none */
+    cen_route_hint hint; /* set by the program, like the request; all zeros mean no hint */
     /* private */
     void (*done_)(struct cen_mux_pool_request_op *op);
     cen_route_op routing_;
@@ -253,9 +254,9 @@ typedef struct cen_mux_pool_stats {
     uint64_t restarts;             /* restarts of connections, as their supervisor counts them */
     uint64_t registry_starts;      /* how often the registry was started */
     uint32_t waiting;              /* requests that wait for a connection */
-    uint64_t in_flight;            /* requests that have a connection and are not over */
-    /* requests that are over, by how they ended; their sum is the number of all requests that are over. refused: with
-     * EMPTY or FULL; failed: with any other status */
+    uint64_t in_flight;            /* requests that have a connection and have not ended */
+    /* requests that have ended, by outcome; each of them is counted in exactly one of these fields. refused: ended with
+     * EMPTY or FULL; failed: ended with any other status */
     uint64_t answered, lost_requests, timed_out, refused, cancelled, closed, failed;
     uint64_t rerouted; /* how often requests that were not sent were routed again */
     uint64_t stale;    /* requests that were routed to a connection known to be lost; 0 unless keep_lost is set */
@@ -274,13 +275,13 @@ CEN_API cen_status cen_mux_pool_stats_get(cen_mux_pool *pool, cen_mux_pool_stats
  * whole text, without the zero; 0 for NULL and in a forked child. */
 CEN_API size_t cen_mux_pool_dump(cen_mux_pool *pool, char *buffer, size_t room);
 
-/* Return the parts of the pool, which are valid as long as the pool exists. Return NULL for NULL and in a forked child.
- * The parts must not be closed, stopped or freed. cen_mux_pool_supervisor returns the root of the tree, and
+/* Return a part of the pool. It is valid as long as the pool exists. Return NULL for NULL and in a forked child. The
+ * parts must not be closed, stopped or freed. cen_mux_pool_supervisor returns the root of the tree, and
  * cen_mux_pool_connections returns the supervisor below it.
  *
- * Each restart of the registry creates a new one, and the registry is NULL in between, so get it again for each use,
- * and use it only briefly. It contains the connections under the key cen_key_text("up"). Each value is a connection's
- * cen_mux, which may be inspected only in a read section. */
+ * Each restart of the registry creates a new one, and cen_mux_pool_registry returns NULL in between. So get the
+ * registry again for each use, and use it only briefly. It contains the connections under the key cen_key_text("up").
+ * Each value is a connection's cen_mux, which may be inspected only in a read section. */
 CEN_API cen_router *cen_mux_pool_router(cen_mux_pool *pool);
 CEN_API cen_registry *cen_mux_pool_registry(cen_mux_pool *pool);
 CEN_API cen_supervisor *cen_mux_pool_supervisor(cen_mux_pool *pool);

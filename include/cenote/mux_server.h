@@ -21,7 +21,7 @@
  * after the client has disconnected or the server has been stopped. A client that shuts down its sending side counts as
  * disconnected: replies that were not sent by then are lost.
  *
- * Threads: every function may be called from any thread, and in the handler, unless noted otherwise.
+ * Threads: every function may be called from any thread, including from within the handler, unless noted otherwise.
  * Fork: in the child, every function returns FORKED. cen_mux_server_stop closes the child's copy of the listening
  * socket and touches nothing else. The parent is not affected.
  */
@@ -50,7 +50,7 @@ typedef struct cen_mux_call {
     const void *payload; /* a copy, valid as long as the call */
     size_t payload_size;
     uint64_t id;     /* the id that the client gave the request */
-    uint64_t client; /* number of the connection, unique during the server's life */
+    uint64_t client; /* number of the connection, unique for the server's lifetime */
     void *user;      /* the program's own; never touched */
 } cen_mux_call;
 
@@ -63,31 +63,32 @@ typedef struct cen_mux_server_options {
 
     /* Called with each request, on the loop's thread, one at a time. Required. */
     void (*handle)(void *argument, cen_mux_call *call);
-    /* Called when a client has connected (cause is NULL) and when it has disconnected (cause is a sentence), on the
-     * same thread. Default none. */
+    /* Called when a client has connected (cause is NULL) and when it has disconnected (cause states the reason), on the
+     * loop's thread. Default none. */
     void (*client)(void *argument, uint64_t client, const char *cause);
-    void *argument; /* passed to both */
+    void *argument; /* passed to both functions */
 
     size_t max_clients; /* maximum number of clients; further connections are closed immediately; default 1000 */
     size_t max_payload; /* maximum size of a request in bytes; a client that exceeds it is cut off; default 1 MiB */
-    /* maximum number of reply bytes that a client has not received; above it, nothing is read from the client; default
-     * 1 MiB */
+    /* maximum number of bytes of replies that wait to be sent to a client; above this limit, the server stops reading
+     * from the client; default 1 MiB */
     size_t max_output;
-    /* how long a TCP client may be silent before it is probed (TCP keep-alive). It counts as disconnected if the same
-     * time passes again without an answer. Default 30 s, CEN_OFF: no probes. */
+    /* how long a TCP client may be silent before it is probed (TCP keep-alive). If another keepalive_ns passes without
+     * an answer, the client counts as disconnected. Default 30 s, CEN_OFF: no probes. */
     int64_t keepalive_ns;
     cen_loop *loop;                 /* default the process's own */
     const cen_allocator *allocator; /* default malloc */
-    /* maximum number of one client's calls that the handler has neither replied to nor dropped; at this limit, nothing
-     * is read from the client; default 10000. A handler that needs more calls from the same client before it replies to
-     * any of them waits forever. */
+    /* maximum number of one client's calls that the handler has neither replied to nor dropped; at this limit, the
+     * server stops reading from the client; default 10000. A handler that needs more calls from the same client before
+     * it replies to any of them waits forever. */
     size_t max_calls;
 } cen_mux_server_options;
 
 /* Options with the given fields set and all others zero. */
 #define CEN_MUX_SERVER_OPTIONS(...) CEN_OPTIONS_(cen_mux_server_options, __VA_ARGS__)
 
-/* Start a server. It is listening when the call returns. A socket file that has no server behind it is replaced.
+/* Start a server. It is listening when the call returns. If a Unix socket file exists but no server is listening on it,
+ * the file is replaced.
  *
  * Blocking: while a name in options.address is looked up, on the calling thread.
  * Returns:
@@ -104,8 +105,8 @@ CEN_API cen_status cen_mux_server_start(const cen_mux_server_options *options, c
 CEN_API const char *cen_mux_server_address(const cen_mux_server *server);
 
 /* Stop listening, close the connections of all clients, and free the server. When it returns, no handler is running,
- * except the one that calls it, and none will be called. Calls stay valid until they are replied to or dropped. NULL is
- * allowed. */
+ * except one that makes this call, and no handler will be called again. Calls stay valid until they are replied to or
+ * dropped. NULL is allowed. */
 CEN_API void cen_mux_server_stop(cen_mux_server *server);
 
 /* Close the connection of one client, or of all clients if `client` is 0, as if it had broken: unsent replies are lost.
@@ -154,7 +155,7 @@ typedef struct cen_mux_server_stats {
  *
  * Returns:
  *   OK       *out is filled in
- *   INVALID  server or out is NULL, or the size is wrong
+ *   INVALID  server or out is NULL, or out->size is not valid
  *   FORKED   the server belongs to the parent process
  */
 CEN_API cen_status cen_mux_server_stats_get(const cen_mux_server *server, cen_mux_server_stats *out);

@@ -16,11 +16,12 @@
  *
  * Life: an owner created by cen_owner_new belongs to its creator until cen_owner_end, which takes the handle back. A
  * thread that uses an owner while another thread may end it must hold the handle during that time (cen_owner_hold). A
- * register then has exactly one of two outcomes: it returns CLOSED, or the end of the owner removes the entry.
+ * call that registers an entry then has exactly one of two outcomes: it returns CLOSED, or the entry is removed when
+ * the owner ends.
  *
  * Threads: every function may be called from any thread.
- * Fork: in the child, calls for an owner of the parent return FORKED and do not touch it. The thread that forked
- * becomes a new owner there, without entries.
+ * Fork: in the child, calls for an owner of the parent return FORKED and do not touch it. There, the thread that forked
+ * becomes a new owner that has no entries.
  */
 #ifndef CENOTE_OWNER_H
 #define CENOTE_OWNER_H
@@ -43,7 +44,7 @@ typedef struct cen_entry cen_entry; /* see registry.h */
 /* Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_owner_options {
     size_t size;                    /* sizeof(cen_owner_options), set by the macro */
-    const char *name;               /* copied, cut after 47 bytes; for error texts; default "owner N" with its id */
+    const char *name;               /* copied, cut after 47 bytes; for error texts; default "owner" and its id */
     const cen_allocator *allocator; /* default malloc */
 } cen_owner_options;
 
@@ -76,19 +77,19 @@ CEN_API cen_status cen_owner_end(cen_owner *owner);
  *   OK
  *   MISUSE     called in a step of a crew's task
  *   NO_MEMORY
- *   SYSTEM     no thread-specific key is left; one is needed to notice the end of the thread
+ *   SYSTEM     no thread-specific key is left; one is needed to notice when the thread ends
  *   INVALID    out is NULL
  */
 CEN_API cen_status cen_owner_thread(cen_owner **out, cen_error *error);
 
-/* Hold the handle, and drop it again. While it is held, its memory stays valid, although the owner may end. These are
- * for a thread that uses an owner while another thread may end it. */
+/* Hold the handle, and drop it again. While the handle is held, its memory stays valid, even if the owner ends. A
+ * thread needs these functions when it uses an owner that another thread may end. */
 CEN_API void cen_owner_hold(cen_owner *owner);
 CEN_API void cen_owner_drop(cen_owner *owner);
 
-/* Return the owner's name, such as "connection 7". The name of a thread is "thread 3", with the number that
- * cen_holder_number() returns in that thread. It is valid while the owner is held, and in a read section in which one
- * of its entries was found. */
+/* Return the owner's name, such as "connection 7". A thread is named "thread N", where N is the number that
+ * cen_holder_number() returns in that thread. The name is valid while the owner is held, and in a read section in which
+ * one of its entries was found. */
 CEN_API const char *cen_owner_name(const cen_owner *owner);
 
 /* Return a number that no other owner of the process has ever had. */

@@ -17,7 +17,7 @@
  *
  * It combines a manual poller, a manual runtime and an inbox, with one descriptor, one function that runs them and one
  * that frees them:
- *     cen_pollable_executor   where completion callbacks go: they run in run_ready
+ *     cen_pollable_executor   runs completion callbacks, from within run_ready
  *     cen_pollable_runtime    for pools: deadlines, idle timeouts and health checks, without a thread
  *     cen_pollable_poller     for drivers that connect without threads: cen_pq_options.poller and so on
  * A program may use only some of them.
@@ -27,15 +27,15 @@
  * descriptor may be watched level-triggered or edge-triggered (EPOLLET), by poll, epoll, libuv, libevent, GLib or
  * io_uring.
  *
- * Threads: every function may be called from any thread. One thread at a time runs what is ready; it need not always be
- * the same thread. Other threads may post to the executor and use the pools.
+ * Threads: every function may be called from any thread. Only one thread at a time may run what is ready, but it need
+ * not always be the same thread. Other threads may post to the executor and use the pools.
  * Fork: in a forked child, the pollable runs nothing: calls return FORKED, and the descriptor is -1. cen_pollable_free
  * frees the memory there.
- * Systems: Linux. Elsewhere cen_pollable_new fails with SYSTEM.
+ * Systems: Linux. On other systems, cen_pollable_new fails with SYSTEM.
  *
  * Caveats
- *  - Do not poll, run or free the three parts with their own functions, because the pollable does not notice what those
- *    do.
+ *  - Do not poll, run or free the three parts with their own functions, because the pollable does not notice those
+ *    calls.
  *  - A pool whose driver blocks needs a runtime with threads. Leave out .runtime for such a pool. Its completion
  *    callbacks can still go to the pollable's executor.
  *  - A callback that run_ready runs delays the loop, so it must not block.
@@ -82,12 +82,12 @@ CEN_API cen_status cen_pollable_new(const cen_pollable_options *options, cen_pol
 /* Free the pollable, its parts and its descriptor. NULL is allowed. Remove the descriptor from the loop first.
  *
  * Free the pools, timers and actors that use its runtime first. A closed pool need not be freed first if all its
- * objects have been given back; the memory of the pollable then stays until the last such pool is freed. After this
+ * objects have been given back; the memory of the pollable is then kept until the last such pool is freed. After this
  * call, nothing may be posted to the executor. With any status other than OK, nothing changes, and the call may be
  * repeated.
  * Returns:
  *   OK
- *   BUSY    something still uses it, and the text says what and how many; or another thread is in run_ready
+ *   BUSY    the pollable is still in use, and the text says by what and by how many; or another thread is in run_ready
  *   MISUSE  called from a callback that run_ready runs
  */
 CEN_API cen_status cen_pollable_free(cen_pollable *pollable, cen_error *error);
@@ -97,11 +97,11 @@ CEN_API cen_status cen_pollable_free(cen_pollable *pollable, cen_error *error);
 CEN_API int cen_pollable_fd(const cen_pollable *pollable);
 
 /* Run what is due: completion callbacks and other jobs, timers, and driver calls for descriptors that are ready. Call
- * it when the descriptor is readable, or at any other time.
+ * it when the descriptor is readable; calling it at any other time is also allowed.
  *
- * It returns after a few thousand calls even if these create more work. The descriptor then becomes readable again,
- * with a new edge, so the loop will call this again. *ran, if not NULL, is the number of calls made. *more, if not
- * NULL, says whether anything is left to run. Both are written only with OK.
+ * This function returns after a few thousand calls even if these create more work. The descriptor then becomes readable
+ * again, with a new edge, so the loop will call this function again. *ran, if not NULL, is the number of calls made.
+ * *more, if not NULL, says whether anything is left to run. Both are written only if OK is returned.
  *
  * Blocking: never waits.
  * Callbacks: they run on this thread, with no lock held. They may call every function except cen_pollable_free.

@@ -3,7 +3,7 @@
  * A poller: it tells drivers when a file descriptor is ready, so that they can connect, test and reset objects without
  * a thread for each one.
  *
- * A poller has a thread of its own:
+ * By default, a poller has its own thread:
  *
  *     cen_poller *poller;
  *     cen_poller_options options = CEN_POLLER_OPTIONS(.name = "orders");
@@ -12,8 +12,9 @@
  *     // ...
  *     cen_poller_free(poller);               // after the pools that use it
  *
- * If options.manual is set, it has none. The program watches the poller's one descriptor in its event loop, and calls
- * cen_poller_poll when that descriptor is readable. Deadlines also make it readable, so the loop needs no timeout.
+ * If options.manual is set, the poller has no thread. Instead, the program watches the poller's descriptor in its event
+ * loop, and calls cen_poller_poll when that descriptor is readable. Deadlines also make it readable, so the loop needs
+ * no timeout.
  *
  *     struct pollfd fds[] = {{cen_poller_fd(poller), POLLIN, 0}};   // and the program's own
  *     for (;;) {
@@ -21,10 +22,10 @@
  *         cen_poller_poll(poller, CEN_NOW, NULL, NULL);
  *     }
  *
- * A watch reports one event. To be called for the next event, watch again.
+ * Each watch reports only one event. For the next event, call cen_poller_watch again.
  *
  * Threads: every function may be called from any thread. `ready` runs on the poller's thread, or in cen_poller_poll,
- * with no lock held. It may call every function of cenote except cen_poller_free and cen_poller_poll of this poller. It
+ * with no lock held. It may call any function of cenote except cen_poller_free and cen_poller_poll of this poller. It
  * delays all other watches of the poller, so it must not block.
  * Fork: the child does not have the thread, and nothing is watched there. Every call returns FORKED, except
  * cen_poller_free, which frees the memory.
@@ -68,11 +69,12 @@ enum {
     CEN_HUNG_UP = 4,
 };
 
-/* A watch: one descriptor or one deadline that is waited for. Caller-owned. Before its first use, set `ready` and
- * `argument`, and everything else to zero. It must stay in place while it is watched. */
+/* A watch: it waits for one descriptor or one deadline. Caller-owned. Before its first use, set `ready` and `argument`,
+ * and set everything else to zero. It must stay in place while it is watched. */
 typedef struct cen_watch {
-    /* Called with the events that have happened (CEN_READABLE and so on), or with 0 if the deadline passed first. The
-     * watch belongs to the caller again when this is entered: it may be reused or freed during this call. */
+    /* Called with the events that have happened (CEN_READABLE and so on), or with 0 if the deadline passed first. When
+     * this function is entered, the watch already belongs to the caller again, so it may be reused or freed even during
+     * the call. */
     void (*ready)(struct cen_watch *watch, unsigned events);
     void *argument; /* the program's own; never touched */
     /* private */
@@ -96,7 +98,7 @@ CEN_API cen_status cen_poller_new(const cen_poller_options *options, cen_poller 
 
 /* End the thread, wait for it and free the memory. NULL is allowed. With any status other than OK, nothing changes.
  *
- * Blocking: waits for a `ready` that is running, and decides only after that.
+ * Blocking: if a `ready` is running, waits until it has returned, and only then determines the result.
  * Returns:
  *   OK      the poller is freed, or was NULL
  *   BUSY    something is watched, or another thread polls it
@@ -105,8 +107,8 @@ CEN_API cen_status cen_poller_new(const cen_poller_options *options, cen_poller 
 CEN_API cen_status cen_poller_free(cen_poller *poller);
 
 /* Watch a descriptor: watch->ready is called once, when one of `events` has happened or the deadline has passed,
- * whichever is first. CEN_DEFAULT: CEN_NEVER. With fd -1 and no events, only the deadline is awaited. error->text names
- * the poller and the descriptor.
+ * whichever is first. CEN_DEFAULT: CEN_NEVER. If fd is -1 and no events are given, only the deadline is awaited.
+ * error->text names the poller and the descriptor.
  *
  * Ownership: the watch belongs to the poller until `ready` is entered or cen_poller_unwatch returns true. The
  * descriptor must stay open until then.
@@ -127,8 +129,8 @@ CEN_API cen_status cen_poller_watch(cen_poller *poller, cen_watch *watch, int fd
 /* End a watch. Return true if `ready` will not be called for it. Return false if it has already been called, or if the
  * watch was not in use.
  *
- * Blocking: if `ready` is running for this watch on another thread, waits until it has returned. So the caller must not
- * hold a lock that `ready` takes. In a `ready` of this poller, this never waits. */
+ * Blocking: if `ready` is running for this watch on another thread, waits until it has returned. Therefore, the caller
+ * must not hold a lock that `ready` takes. In a `ready` of this poller, this never waits. */
 CEN_API bool cen_poller_unwatch(cen_poller *poller, cen_watch *watch);
 
 /* Return the descriptor of a manual poller, for an event loop. It is readable when cen_poller_poll has something to do.
@@ -136,7 +138,7 @@ CEN_API bool cen_poller_unwatch(cen_poller *poller, cen_watch *watch);
 CEN_API int cen_poller_fd(const cen_poller *poller);
 
 /* Poll a manual poller: call `ready` of every watch that is ready or whose deadline has passed. *told, if not NULL, is
- * the number of calls. error->text names the poller.
+ * set to the number of calls made. error->text names the poller.
  *
  * Blocking: until a watch is ready, or until the deadline (CEN_DEFAULT: CEN_NEVER). CEN_NOW does not wait.
  * Threads: one thread at a time.

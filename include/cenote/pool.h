@@ -65,8 +65,8 @@ extern "C" {
 
 typedef struct cen_pool cen_pool;
 
-/* A lease: the right to use one object exclusively. It is a plain value and may be copied. It ends only once, however
- * many copies exist. Programs may read `object`; the other fields are private. */
+/* A lease: the right to use one object exclusively. It is a plain value and may be copied. The lease ends only once,
+ * however many copies of it exist. Programs may read `object`; all other fields are private. */
 typedef struct cen_lease {
     void *object;
     cen_pool *pool;      /* NULL if the lease was given back or never taken */
@@ -78,16 +78,16 @@ typedef struct cen_lease {
 
 /* Which idle object is lent next. */
 typedef enum cen_order {
-    /* The object that this thread held last, if it is idle; otherwise the idle object with the lowest index. This is
-     * the fastest order. Load stays on the low indexes, so surplus objects with high indexes reach their idle
+    /* The object that the calling thread last held, if it is idle; otherwise the idle object with the lowest index.
+     * This is the fastest order. Load stays on the low indexes, so surplus objects with high indexes reach their idle
      * timeout. */
     CEN_ORDER_WARM = 0,
-    /* LIFO: always the object that was given back last. FIFO: always the object that has been idle longest. With these
+    /* LIFO: always the object that was given back last. FIFO: always the object that has been idle longest. In both
      * orders, every take and every give acquires the pool's lock. A health check does not count as use: takes skip an
      * object that is being tested, and the object keeps its place in the order. An object that must be tested first
-     * (test_after_idle_ns) is also skipped by takes that cannot test it themselves: by asynchronous takes, and by all
-     * takes if the driver has test_async. If an object passes its test after its take has timed out, it counts as lent
-     * and given back at that moment. */
+     * (test_after_idle_ns) is also skipped by asynchronous takes and, if the driver has test_async, by all takes,
+     * because they cannot test it themselves. If an object passes its test after its take has timed out, the object
+     * counts as lent and given back at that moment. */
     CEN_ORDER_LIFO,
     CEN_ORDER_FIFO,
 } cen_order;
@@ -95,24 +95,24 @@ typedef enum cen_order {
 /* Policy for a lease whose holder ends without giving it back. The holder is the thread or task that took it. */
 typedef enum cen_holder_end_policy {
     /* The lease becomes an orphan, because another thread may still be using the object. The driver's interrupt and
-     * abandon are called. They cut the object off but leave its memory alone. Its place in the pool is immediately free
-     * for another object. A late give closes the object and returns REVOKED. cen_pool_free closes objects that were
-     * never given back. If the driver has no abandon, or if memory runs out, the place stays occupied until the object
-     * is given back. The lease of a scope (CEN_WITH, cen_pool_enter) cannot belong to another thread, so its object is
-     * closed immediately. */
+     * abandon are called. They cut the object off but leave its memory alone. Its place in the pool becomes free for
+     * another object immediately. A late give closes the object and returns REVOKED. cen_pool_free closes objects that
+     * were never given back. If the driver has no abandon, or if memory runs out, the place stays occupied until the
+     * object is given back. The lease of a scope (CEN_WITH, cen_pool_enter) cannot belong to another thread, so its
+     * object is closed immediately. */
     CEN_HOLDER_END_ORPHAN = 0,
     /* The other policies are for programs that never hand a lease to another thread. In other programs, another thread
      * could end up using a closed or shared object. */
     CEN_HOLDER_END_CLOSE, /* The object is closed immediately. */
-    /* The object is checked, reset and tested, as far as the driver supports this. It is lent again if it passes. */
+    /* The object is checked, reset and tested, as far as the driver supports this. If it passes, it is lent again. */
     CEN_HOLDER_END_TEST,
     CEN_HOLDER_END_REUSE, /* The object is given back as it is. */
 } cen_holder_end_policy;
 
 /* Leak detection: policy for a lease held for longer than leak_after_ns. */
 typedef enum cen_leak_policy {
-    CEN_LEAK_REPORT = 0, /* the lease is reported, once only */
-    /* The lease is reported and ends, whether it is attached, detached or was taken asynchronously. The driver's
+    CEN_LEAK_REPORT = 0, /* the lease is reported once */
+    /* The lease is reported and ends, whether it is attached or detached, or was taken asynchronously. The driver's
      * interrupt and abandon are called, and the place becomes free for another object, whether or not the driver has an
      * abandon. The holder must stop using the object. A late give closes the object and returns REVOKED. cen_pool_free
      * closes objects that were never given back. If memory runs out, the place stays occupied and the housekeeper tries
@@ -122,9 +122,10 @@ typedef enum cen_leak_policy {
 
 /* Policy for a lease held for longer than max_hold_ns. */
 typedef enum cen_hold_policy {
-    /* It is revoked: the driver's interrupt is called, and the place stays occupied until the object is given back. */
+    /* The lease is revoked: the driver's interrupt is called, and the place stays occupied until the object is given
+     * back. */
     CEN_HOLD_REVOKE = 0,
-    CEN_HOLD_RECLAIM, /* It is reclaimed like a leak (CEN_LEAK_RECLAIM): the place becomes free immediately. */
+    CEN_HOLD_RECLAIM, /* The lease is reclaimed like a leak (CEN_LEAK_RECLAIM): the place becomes free immediately. */
 } cen_hold_policy;
 
 /* Policy for a take that would wait even though its own holder holds all objects of the pool. */
@@ -135,7 +136,7 @@ typedef enum cen_self_wait {
     CEN_SELF_WAIT_FAIL, /* The take fails with MISUSE immediately. Before a take waits, it may read all slots. */
 } cen_self_wait;
 
-/* Options of a pool. Zero means default in every field. CEN_OFF means no limit, and CEN_NONE means none at all: see
+/* Options of a pool. Zero means the default in every field. CEN_OFF means no limit, and CEN_NONE means none at all: see
  * docs/limits.md. Times are in nanoseconds; write them as CEN_MS(50) or CEN_SECONDS(30).
  *
  * A driver is "blocking" if its calls->blocks is set, or if it has any of the asynchronous calls (open_async and so
@@ -155,26 +156,27 @@ typedef struct cen_pool_options {
      * ever overtaken, which costs a context switch for every give to a waiter. CEN_OFF is refused, because a waiter
      * could starve. */
     int64_t max_barging_ns;
-    /* Read the clock at every take and every give, which costs about 50 ns per pair. Lists of holders then show exact
-     * times, and the histogram "use" records every lease. Default false: one lease in 64 is timed, which costs 1 to 2
-     * ns per pair on average. For the other leases, only a lower bound is known: their time counts from when they were
-     * first listed by cen_pool_holders, cen_pool_explain, the error text of a failed take, or a round of the
-     * housekeeper. Changing this option resets the histogram "use". */
+    /* If true, the clock is read at every take and every give, which costs about 50 ns per pair. Lists of holders then
+     * show exact times, and the histogram "use" records every lease. Default false: one lease in 64 is timed, which
+     * costs 1 to 2 ns per pair on average. For the remaining leases, only a lower bound of the time is known: it counts
+     * from when they were first listed by cen_pool_holders, cen_pool_explain, the error text of a failed take, or a
+     * round of the housekeeper. Changing this option resets the histogram "use". */
     bool exact_times;
     const cen_allocator *allocator; /* default malloc; fixed */
     cen_runtime *runtime;           /* keeps time and runs blocking driver calls; default the process's own; fixed */
-    /* What happens to the pool in the child of a fork; default CEN_FORK_REFUSE; fixed. With CEN_FORK_RENEW, the child's
-     * pool is empty, in fresh memory, with the same options but no listener. It runs on the process's own runtime,
-     * whatever runtime the parent's pool uses. The driver's abandon is called for the parent's objects, idle or held,
-     * except for those that the parent was opening or closing when it forked. init and prepare are not called again.
-     * Calls with leases from before the fork return FORKED. If there is no memory for the new pool, the call fails with
-     * NO_MEMORY, and the next call tries again. If the pool was closed, its functions keep returning FORKED. */
+    /* What happens to the pool in the child of a fork; default CEN_FORK_REFUSE; fixed. If this is CEN_FORK_RENEW, the
+     * child's pool is empty, in fresh memory, and has the parent's options but no listener. It runs on the process's
+     * own runtime, whatever runtime the parent's pool uses. The driver's abandon is called for the parent's objects,
+     * idle or held, except for those that the parent was opening or closing when it forked. init and prepare are not
+     * called again. Calls with leases from before the fork return FORKED. If there is no memory for the new pool, the
+     * call fails with NO_MEMORY, and the next call tries again. If the pool was closed, its functions keep returning
+     * FORKED. */
     cen_fork_policy on_fork;
 
     /* Opening: concurrency, timeout, back-off and circuit breaker */
     uint32_t max_concurrent_opens; /* maximum concurrent opens of a blocking driver, 1 to 64; default 2 */
     int64_t open_timeout_ns; /* a blocking open that takes longer counts as failed; default 10 s; CEN_OFF: no limit */
-    /* Back-off with jitter: after a failed open, the next one waits for a random time. The upper bound of this time is
+    /* Back-off with jitter: after a failed open, the next open waits for a random time. The upper bound of this time is
      * backoff_initial_ns or 1/64 of the time since opens began to fail, whichever is longer. While other objects can be
      * lent, the bound doubles with each failure instead. Default 50 ms, or backoff_max_ns if that is less; off by
      * default if the driver does not block, unless backoff_max_ns is set. CEN_OFF: no back-off and no circuit breaker;
@@ -192,8 +194,8 @@ typedef struct cen_pool_options {
     uint32_t min_idle;
     /* maximum number of idle objects, checked at least every second; default CEN_OFF; CEN_NONE: no object stays idle */
     int32_t max_idle;
-    /* an object idle for longer is closed, down to min_idle objects; default 10 min, or CEN_OFF if the driver does not
-     * block */
+    /* an object that has been idle for longer is closed, down to min_idle objects; default 10 min, or CEN_OFF if the
+     * driver does not block */
     int64_t idle_timeout_ns;
     /* an object older than this is closed, or, if it is held, closed when it is given back; default 30 min, or CEN_OFF
      * if the driver does not block */
@@ -205,12 +207,13 @@ typedef struct cen_pool_options {
 
     /* Health checks, for drivers with a test */
     /* An object that has been idle for longer is tested before it is lent, in some cases after only half this time;
-     * default 1 s; CEN_OFF: it is not tested. When an object is found broken, all objects idle at that moment are
-     * tested before they are lent. If the driver blocks and the take has a deadline or a stop token, a helper runs the
-     * test: the take still returns by its deadline or when it is stopped, and the object can be lent to others once it
-     * passes. In all other cases, the test runs on the take's thread, and the take returns only after the test. These
-     * cases are a take with CEN_NEVER and no token, a take with CEN_NOW, a driver that does not block, and a manual
-     * runtime. If the driver has test_async, the take waits in the wait queue while the object is tested. */
+     * default 1 s; CEN_OFF: it is not tested. When an object is found broken, all objects that are idle at that time
+     * are tested before they are lent. If the driver blocks and the take has a deadline or a stop token, a helper runs
+     * the test: the take still returns by its deadline or when it is stopped. If the object passes the test later, it
+     * can be lent to other callers. In all other cases, the test runs on the take's thread, and the take returns only
+     * after the test. These cases are a take with CEN_NEVER and no token, a take with CEN_NOW, a driver that does not
+     * block, and a manual runtime. If the driver has test_async, the take waits in the wait queue while the object is
+     * tested. */
     int64_t test_after_idle_ns;
     int64_t test_interval_ns; /* idle objects are tested this often; default 30 s; CEN_OFF: never */
     /* a test on a helper that takes longer counts as failed, and the object is closed when the test returns; default 5
@@ -221,7 +224,7 @@ typedef struct cen_pool_options {
 
     /* Holders and waiters */
     int64_t leak_after_ns;               /* leak detection: a lease held for longer is reported; default CEN_OFF */
-    cen_leak_policy on_leak;             /* what else happens to such a lease; default CEN_LEAK_REPORT */
+    cen_leak_policy on_leak;             /* what else happens to a leaked lease; default CEN_LEAK_REPORT */
     int64_t max_hold_ns;                 /* a lease held for longer is revoked; default CEN_OFF */
     cen_holder_end_policy on_holder_end; /* what happens to a lease whose holder ends; default CEN_HOLDER_END_ORPHAN */
     /* queue limit: if there are this many waiters, a take that would wait fails with FULL immediately; default CEN_OFF;
@@ -246,11 +249,12 @@ typedef struct cen_pool_options {
     bool trace_takes;
 
     /* How long the circuit breaker is open before takes fail fast; default 5 s. This applies to takes that can be
-     * served only by opening an object. Until then, such a take waits up to its deadline, but fails immediately, with
-     * the error of the last open, if its deadline is before the next attempt. After breaker_wait_ns, it fails
+     * served only by opening an object. During this time, such a take waits up to its deadline, but fails immediately,
+     * with the error of the last open, if its deadline is before the next attempt. After breaker_wait_ns, it fails
      * immediately, with two exceptions: it may start an attempt itself, or an attempt is in progress and the previous
-     * one failed in less than breaker_wait_ns. The take waits for such an attempt for up to breaker_wait_ns. CEN_OFF:
-     * takes fail fast as soon as the circuit breaker opens. CEN_WHOLE_DEADLINE: takes never fail fast. */
+     * attempt failed in less than breaker_wait_ns. In these two cases, the take waits for the attempt, for up to
+     * breaker_wait_ns. CEN_OFF: takes fail fast as soon as the circuit breaker opens. CEN_WHOLE_DEADLINE: takes never
+     * fail fast. */
     int64_t breaker_wait_ns;
 
     cen_hold_policy on_max_hold; /* what happens after max_hold_ns; default CEN_HOLD_REVOKE */
@@ -281,8 +285,8 @@ typedef struct cen_pool_options {
  *   INVALID    out or options is NULL, or an option is invalid; the text names the field
  *   NO_MEMORY  out of memory
  *   FORKED     options.runtime belongs to the parent process
- *   others     the driver's init or prepare failed, or its open (eager): the status is the driver's, and objects that
- *              are already open are closed in reverse order
+ *   others     the driver's init or prepare failed, or, if eager is set, its open failed: the status is the driver's,
+ *              and objects that are already open are closed in reverse order
  */
 CEN_API cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out, cen_error *error);
 
@@ -336,7 +340,7 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
  *   TIMEOUT      the deadline passed first
  *   CLOSED       the pool is closed
  *   FULL         the wait queue is full (options.max_waiters)
- *   OVERLOAD     load shedding (options.shed_target_ns), or too late (options.refuse_late)
+ *   OVERLOAD     the take was shed (options.shed_target_ns), or would be served too late (options.refuse_late)
  *   INTERRUPTED  cen_pool_interrupt ended the wait
  *   MISUSE       called inside a callback of the pool, and the take would have to wait or open an object; or the holder
  *                holds all objects itself (options.on_self_wait)
@@ -374,7 +378,7 @@ CEN_API cen_status cen_pool_take_priority_at(cen_pool *pool, cen_priority priori
 CEN_API cen_status cen_pool_take_stoppable_at(cen_pool *pool, cen_deadline deadline, cen_stop_token *stop,
                                               cen_lease *out, cen_error *error, const char *where);
 
-/* Options of one take. Zero means default in every field. Fields are only ever appended: see cenote/sized.h. */
+/* Options of one take. Zero means the default in every field. Fields are only ever appended: see cenote/sized.h. */
 typedef struct cen_take_options {
     size_t size;           /* sizeof(cen_take_options), set by the macro */
     cen_deadline deadline; /* when the take stops waiting; CEN_DEFAULT: options.default_deadline of the pool */
@@ -400,8 +404,8 @@ CEN_API cen_status cen_pool_take_with(cen_pool *pool, const cen_take_options *op
  * open of a driver that does not block.
  * Returns:
  *   OK       the lease is filled in
- *   EMPTY    all objects are in use or were changing hands during the search; or the pool is paused; or max_barging_ns
- *            is CEN_NONE and other takes are waiting
+ *   EMPTY    all objects are in use or were being handed over during the search; or the pool is paused; or
+ *            max_barging_ns is CEN_NONE and other takes are waiting
  *   CLOSED   the pool is closed
  *   MISUSE   called inside a callback of the pool, and the take would have to open an object
  *   INVALID  pool or out is NULL
@@ -415,20 +419,21 @@ CEN_API cen_status cen_pool_try_take_at(cen_pool *pool, cen_lease *out, cen_erro
  * or has more objects than max, the object is closed instead, in this call or, if the driver blocks, on a helper. The
  * status is still OK.
  *
- * Ownership: the lease ends, and lease->pool is NULL afterwards. Giving the same variable or a copy of it again returns
- * STALE. If the thread or task that took the lease has already ended, the lease is an orphan (options.on_holder_end):
- * this call then closes the object and returns REVOKED. Calling cen_pool_detach before the hand-over prevents this.
+ * Ownership: the lease ends, and lease->pool is NULL afterwards. Giving this variable, or a copy of it, a second time
+ * returns STALE. If the thread or task that took the lease has already ended, the lease is an orphan
+ * (options.on_holder_end): this call then closes the object and returns REVOKED. Calling cen_pool_detach before the
+ * hand-over prevents this.
  * Blocking: never waits.
  *
- * The macro passes the caller's file and line. A language binding calls the function, `(cen_pool_give)(lease)`, or
- * takes its address; a STALE_GIVE event then names no call site. The same applies to cen_pool_discard, cen_pool_leave
- * and cen_pool_give_async.
+ * The macro passes the caller's file and line. A language binding calls the function itself, as
+ * `(cen_pool_give)(lease)`, or takes its address. A STALE_GIVE event then names no call site. The same applies to
+ * cen_pool_discard, cen_pool_leave and cen_pool_give_async.
  * Returns:
  *   OK       the lease has ended
- *   REVOKED  the lease had already been ended by close, by max_hold_ns, as a leak, or with its holder; the object is
- *            closed now, and a second give returns STALE
- *   STALE    the lease has already ended, even if its slot was lent again, or it was never taken; nothing changes, but
- *            a double give is counted (stale_gives) and reported by a STALE_GIVE event with both call sites
+ *   REVOKED  the lease had already ended because of close, max_hold_ns, leak detection or the end of its holder; the
+ *            object is closed now, and a second give returns STALE
+ *   STALE    the lease has already ended (its slot may have been lent again), or it was never taken; nothing changes,
+ *            but a double give is counted (stale_gives) and reported by a STALE_GIVE event with both call sites
  *   FOREIGN  the fields are not those of a lease from that pool; nothing changes
  *   FORKED   the lease was taken before a fork, in another process; nothing changes
  *   MISUSE   called inside a callback of the pool, and the driver has a check; nothing changes
@@ -462,7 +467,7 @@ CEN_API cen_status cen_pool_discard_at(cen_lease *lease, const char *where);
 #define cen_pool_discard(lease) cen_pool_discard_at((lease), CEN_HERE)
 
 /* Detach a lease from its holder, so that it may outlive the holder. A lease belongs to its holder: the thread that
- * took it or, if it was taken in a step of a task, that task, whatever thread it continues on. When a holder ends
+ * took it or, if it was taken in a step of a task, that task, on whatever thread the task continues. When a holder ends
  * without giving a lease back, options.on_holder_end decides what happens to the lease. A detached lease belongs to no
  * holder. Lists still show who took it. CEN_LEAK_RECLAIM and CEN_HOLD_RECLAIM also reclaim detached leases.
  * Returns:
@@ -475,11 +480,11 @@ CEN_API cen_status cen_pool_discard_at(cen_lease *lease, const char *where);
 CEN_API cen_status cen_pool_detach(const cen_lease *lease);
 
 /* Interrupt the take in which a holder is waiting for an object of this pool or for an object's health check. The take
- * returns INTERRUPTED. `holder` is the holder's cen_holder_number. Return true if there was such a take. Return false
- * if there was none, or if pool is NULL or belongs to the parent process. Searches the whole wait queue. Asynchronous
- * takes are not interrupted. Only a take that is already waiting is interrupted. A take that starts to wait a moment
- * later is not, because the interrupt is not remembered. To end a take reliably, use a stop token
- * (cen_pool_take_stoppable). */
+ * returns INTERRUPTED. `holder` is the holder's cen_holder_number. Return true if a take was interrupted. Return false
+ * if the holder was not waiting in such a take, or if pool is NULL or belongs to the parent process. Searches the whole
+ * wait queue. Asynchronous takes are not interrupted. Only a take that is already waiting is interrupted. A take that
+ * starts to wait a moment later is not affected, because the interrupt is not remembered. To end a take reliably, use a
+ * stop token (cen_pool_take_stoppable). */
 CEN_API bool cen_pool_interrupt(cen_pool *pool, uint64_t holder);
 
 /* Add an object that the caller created. It counts towards max. It is lent, given back and, if the driver has a close,
@@ -499,7 +504,7 @@ CEN_API cen_status cen_pool_adopt(cen_pool *pool, void *object, cen_error *error
 
 /* ---- Scopes ---------------------------------------------------------------- */
 
-/* A scope: one entry of a holder into a pool. The program owns it and must not copy it. */
+/* A scope: a single entry of a holder into a pool. The program owns it and must not copy it. */
 typedef struct cen_scope {
     cen_lease lease; /* read its object */
     uint64_t holder;
@@ -547,7 +552,7 @@ CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
 /* CEN_WITH (pool, deadline, type, name, error) { ... } else { ... }
  *
  * Enter a pool, run the block, and leave the pool. The block runs with `type name` set to the object; the type must be
- * the size of a pointer. The else part is optional. It runs if no object was taken. The deadline is the one passed to
+ * the size of a pointer. The else part is optional. It runs if no object was taken. The deadline is passed to
  * cen_pool_enter.
  *
  * The scope ends however the block is left: at its end, or by break, continue, goto, return or a C++ exception.
@@ -617,16 +622,16 @@ typedef struct cen_close_report {
     size_t size;      /* sizeof(cen_close_report), set by CEN_SIZED */
     uint32_t waiting; /* takes that were waiting and failed with CLOSED */
     uint32_t idle;    /* idle objects that were closed */
-    uint32_t given;   /* other objects closed since: given back, discarded, or returned by a driver call */
+    uint32_t given;   /* other objects closed since then: given back, discarded, or returned by a driver call */
     uint32_t revoked; /* objects whose lease was revoked and that have not been given back yet */
     uint32_t busy;    /* objects in a driver call at the deadline; they are closed when the call returns */
 } cen_close_report;
 
-/* Close the pool. From now on takes fail with CLOSED, including those already waiting. Idle objects are closed, and the
- * call waits for holders until the deadline. Then the remaining leases are revoked: each lease ends, the driver's
- * interrupt is called, and a REVOKED event is emitted. The object still counts until its holder gives it back. If out
- * is not NULL, *out is filled in if the status is OK or TIMEOUT. The error text of TIMEOUT names the oldest holders;
- * cen_pool_explain lists what is still held.
+/* Close the pool. From now on, takes fail with CLOSED, including those already waiting. Idle objects are closed, and
+ * the call waits for holders until the deadline. Then the remaining leases are revoked: each lease ends, the driver's
+ * interrupt is called, and a REVOKED event is emitted. The object stays in the pool until its holder gives it back. If
+ * the status is OK or TIMEOUT and out is not NULL, *out is filled in. The error text of TIMEOUT names the oldest
+ * holders; cen_pool_explain lists what is still held.
  * Blocking: until all objects are closed, or until the deadline (CEN_DEFAULT: options.default_deadline).
  * Returns:
  *   OK       all objects are closed
@@ -641,13 +646,13 @@ CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_clo
 /* Free the pool. If it is not closed yet, this closes it without waiting for holders. NULL is allowed.
  *
  * Ownership: leases that are still held are revoked, with a REVOKED event for each. The memory is freed when the last
- * of them is given back, discarded or left, or when its holder ends. Orphans are closed here, so a holder that still
- * uses one must finish first. In a forked child, this only frees memory and leaves the parent's objects alone.
+ * of them is given back, discarded or left, or when its holder ends. Orphans are closed here, so a holder that is still
+ * using an orphan must finish first. In a forked child, this only frees memory and leaves the parent's objects alone.
  * Blocking: waits for helper threads of the pool that are between two driver calls. If this is the last pool of the
  * process's own runtime, the call also ends and joins the threads of that runtime. It does not wait for a helper that
  * is in a driver call: see cen_runtime_wait_idle. It does wait for a helper that is in a completion callback, a
- * listener or a job of the program, so hold no lock that such a function takes, or each will wait for the other
- * forever. If called on one of cenote's threads, it does not wait for helpers.
+ * listener or a job of the program, so do not hold a lock that such a function takes, or the two will deadlock. If this
+ * is called on one of cenote's threads, it does not wait for helpers.
  * Threads: held leases may be given, discarded and left during this call and after it. No other call on the pool may be
  * in progress or follow.
  * Returns:
@@ -657,7 +662,7 @@ CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_clo
 CEN_API cen_status cen_pool_free(cen_pool *pool);
 
 /* Change max. If max grows, waiters are served immediately. If it shrinks, idle objects are closed, highest index
- * first, and held objects are closed when they are given back, until no more than max are left. The memory of places
+ * first, and held objects are closed when they are given back, until no more than max are left. The memory for places
  * beyond max is returned to the system as they become empty, 64 KiB at a time. Memory from options.allocator stays
  * allocated until the pool is freed. With any status other than OK, nothing changes.
  * Blocking: never waits.
@@ -674,9 +679,9 @@ CEN_API cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *erro
 /* ---- Reload, reap, pause, test ----------------------------------------------------- */
 
 /* Replace all objects that were opened before this call. Each of them is closed, and a new one is opened when it is
- * needed. An idle object is closed now, a held one when it is given back, and one in a driver call when that call has
- * returned. If spread_ns is above 0, each object becomes due at its own random moment within that many nanoseconds, so
- * that a server does not see all reconnects at once.
+ * needed. An idle object is closed now, a held object when it is given back, and an object in a driver call when that
+ * call has returned. If spread_ns is above 0, each object becomes due at its own random moment within that many
+ * nanoseconds, so that a server does not see all reconnects at once.
  * Returns:
  *   OK         the objects are closed, or will be
  *   INVALID    pool is NULL, or spread_ns is negative or greater than INT64_MAX / 4
@@ -688,13 +693,13 @@ CEN_API cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *erro
 CEN_API cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error *error);
 
 /* Close the objects that have been idle for at least idle_ns. 0 closes all idle objects. Objects that have been idle
- * for less time stay open. If out is not NULL, *out is set to the number of objects that this call closed.
+ * for a shorter time stay open. If out is not NULL, *out is set to the number of objects that this call closed.
  *
- * An object's idle time is known exactly if the object was never lent or its last lease was timed. Every lease is timed
- * if options.exact_times is set, otherwise one in 64. For other objects, the time counts from the first round of the
- * housekeeper after the give, or from this call. An object that may or may not have been idle for long enough is closed
- * by the housekeeper, at most idle_ns after this call, unless it is lent before then. (If more than four calls with
- * different times overlap, the fifth uses the longest time.)
+ * An object's idle time is known exactly if the object was never lent or its last lease was timed. If
+ * options.exact_times is set, every lease is timed; otherwise, one lease in 64 is. For all other objects, the time
+ * counts from the first round of the housekeeper after the give, or from this call. An object that may or may not have
+ * been idle for long enough is closed by the housekeeper, at most idle_ns after this call, unless it is lent before
+ * then. (If more than four calls with different times overlap, the fifth uses the longest time.)
  * Returns:
  *   OK         the objects are closed
  *   INVALID    pool is NULL, or idle_ns is negative
@@ -718,7 +723,7 @@ CEN_API cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out,
 CEN_API cen_status cen_pool_pause(cen_pool *pool, cen_error *error);
 CEN_API cen_status cen_pool_resume(cen_pool *pool, cen_error *error);
 
-/* Start a round of the housekeeper now that tests every idle object, options.max_concurrent_tests at a time.
+/* Start a round of the housekeeper immediately. It tests every idle object, options.max_concurrent_tests at a time.
  * Blocking: does not wait for the round.
  * Returns:
  *   OK         the round is scheduled
@@ -741,9 +746,9 @@ CEN_API cen_status cen_pool_test_idle(cen_pool *pool, cen_error *error);
  * Callbacks: events are delivered one at a time and in order, on the pool's runtime, with no lock held. The pool does
  * not wait for the listener, but queues up to 256 events. An event is lost if the queue is full, or if the listener is
  * replaced while the event is in the queue. `missed` is the number of events lost since the previous call of this or
- * the previous listener. Events that happened before the pool was closed are delivered even afterwards, at the latest
- * by cen_pool_free on its calling thread. When cen_pool_free returns, the listener has returned as well. Texts longer
- * than that of a cen_error are cut.
+ * the previous listener. Events that happened before the pool was closed are still delivered afterwards, at the latest
+ * by cen_pool_free on the thread that calls it. When cen_pool_free returns, the listener has returned as well. Texts
+ * longer than the text of a cen_error are cut.
  *
  * If there is no listener, some events are printed to stderr: every LEAK event as a "LEAK-DETECTED" line, the pool's
  * first ORPHANED event as an "ORPHANED-LEASE" line, and its first STALE_GIVE event as a "STALE-GIVE" line.
@@ -761,14 +766,14 @@ CEN_API cen_status cen_pool_listen(cen_pool *pool,
 
 /* ---- Stats --------------------------------------------------------------------- */
 
-/* A pool is also a component (cenote/component.h). Its metrics are the numbers below and min_idle, and also max_idle
- * and max_waiters unless they are CEN_OFF. Its histograms:
+/* A pool is also a component (cenote/component.h). Its metrics are the numbers below, min_idle and, unless they are
+ * CEN_OFF, max_idle and max_waiters. Its histograms:
  *  - "wait": takes that had to wait, including failed ones; `instant` counts the leases granted without a wait
  *  - "use": the duration of a lease, however it ended, for one lease in 64, or for every lease if exact_times is set; a
  *    revoked lease ends when its object is given back or given up
  *  - "create": opens that succeeded
- * Waits are measured on the system's clock, the other two on the runtime's. The pool's actions are pause, resume,
- * resize, reload, evict (cen_pool_reap of all idle objects) and test. */
+ * Waits are measured on the system's clock; leases and opens are measured on the runtime's clock. The pool's actions
+ * are pause, resume, resize, reload, evict (cen_pool_reap of all idle objects) and test. */
 
 /* State of the circuit breaker. Closed: objects may be opened. Open: opens have failed too often, and nothing is
  * opened. Half-open: one object is opened at a time. */
@@ -787,8 +792,8 @@ typedef struct cen_pool_stats {
     uint32_t max, places;
     uint32_t idle, held, moving, revoked, opening, resetting, testing, closing, vacant;
     uint32_t waiting; /* takes in the wait queue now */
-    /* Leases that began and that ended. They include a lease granted just as its take found another object, and a lease
-     * whose object failed its test before it was lent. */
+    /* Numbers of leases that began and that ended. They include a lease granted just as its take found another object,
+     * and a lease whose object failed its test before it was lent. */
     uint64_t taken, ended;
     uint64_t opened, open_failed, adopted, closed; /* objects */
     uint64_t discarded;                            /* leases ended by cen_pool_discard */
@@ -857,7 +862,7 @@ typedef struct cen_object_view {
     cen_object_state state;
     uint64_t generation; /* of the lease; of the last lease if the object is neither held nor revoked */
     uint64_t holder;     /* the holder's cen_holder_number; 0 if neither held nor revoked, or if only just taken */
-    const char *where;   /* the call that took it; NULL in the same cases, or if the take had no `where` */
+    const char *where;   /* the call that took it; NULL if `holder` is 0, or if the take had no `where` */
     int64_t held_ns;     /* how long it has been held: exactly if is_exact, otherwise at least this long */
     bool is_detached;
     bool is_exact; /* held_ns is exact: options.exact_times is set, or this is the one lease in 64 that is timed */
@@ -869,14 +874,14 @@ typedef struct cen_object_view {
 /* Call `visit` for every object that exists, in any state, in the order of their indexes, orphans last. The visit ends
  * when `visit` returns false.
  *
- * An object exists from the moment the driver's open has written it to *out, or cen_pool_adopt was called with it,
+ * An object exists from the time when the driver's open has written it to *out, or cen_pool_adopt was called with it,
  * until the driver's close or abandon has returned. An orphan exists until its close has returned. An object that
  * exists during the whole call is visited exactly once, even if its state changes. The exception is an object that
  * becomes an orphan during the call: it may be visited twice. An object that is opened or closed during the call may or
  * may not be visited.
  *
  * A garbage collector may mark objects through this function. The function takes no lock, allocates nothing and delays
- * no other thread, so the other threads may be stopped at any point. In the states OPENING, CLOSING and ORPHANED, the
+ * no other thread, so all other threads may be stopped at any point. In the states OPENING, CLOSING and ORPHANED, the
  * object may be incomplete or already closed: mark or compare the pointer, but do not dereference it. In every other
  * state, another thread may take, give or close the object during the visit. The time is proportional to the number of
  * objects, not to options.max.
@@ -889,10 +894,10 @@ CEN_API cen_status cen_pool_each(cen_pool *pool, bool (*visit)(void *argument, c
                                  void *argument);
 
 /* List the objects that are held or revoked, in the order of their indexes. Writes up to `room` of them to the array,
- * and their total number to *out. The array need not be initialised: the macro passes the size of an element.
+ * and their total number to *out. The array need not be initialised, because the macro passes the size of an element.
  *
- * If exact_times is not set, held_ns counts from the moment when this or another function first listed the lease, so
- * call this function from time to time. It takes no lock and delays no other thread.
+ * If exact_times is not set, held_ns counts from the time when this or another function first listed the lease, so call
+ * this function from time to time. It takes no lock and delays no other thread.
  * Returns:
  *   OK       *out is set
  *   INVALID  pool or out is NULL, holdings is NULL and room is not 0, or the size of an element is not valid
@@ -906,11 +911,11 @@ CEN_API cen_status cen_pool_holders_sized(cen_pool *pool, cen_object_view *holdi
 /* Explain in words the state of the pool and why a take would wait or fail now. The text covers counts, the oldest
  * holders, waits, the last failed open with the driver's code, the circuit breaker, and whether the pool is paused.
  * Writes at most `room` bytes to `text`, including the terminating zero. The text has several lines, each ending with a
- * newline. `text` may be NULL. Return the size of the whole text in bytes, including the terminating zero. Never fails:
- * if the pool is NULL or belongs to the parent process, the text says so. Reads all slots more than once. */
+ * newline. `text` may be NULL. Return the size of the whole text in bytes, including the terminating zero. This never
+ * fails: if the pool is NULL or belongs to the parent process, the text says so. It reads all slots more than once. */
 CEN_API size_t cen_pool_explain(cen_pool *pool, char *text, size_t room);
 
-/* Return the calling thread's number in lists of holders; never 0. */
+/* Return the calling thread's number in lists of holders. The number is never 0. */
 CEN_API uint64_t cen_thread_number(void);
 
 /* Return the current holder's number in lists of holders: the task's number in a step of a task, otherwise
@@ -943,7 +948,7 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
  * return from it.
  *
  * Deadlock. A thread that holds an object and takes another one from the same pool can wait forever for other threads
- * that do the same. Use scopes, which borrow, or a deadline.
+ * that do likewise. Use scopes, which borrow, or a deadline.
  *
  * Late gives. A lease that has ended, because it was given back, reclaimed or left by its holder, may be given again
  * even after cen_pool_free has returned: the call returns STALE. While cen_pool_free is running, only leases that are
@@ -955,8 +960,8 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
  *
  * The end of a holder. When a thread ends (by returning, pthread_exit or pthread_cancel) or a task ends,
  * options.on_holder_end decides what happens to the leases that it still holds. Detached leases are not affected.
- *  - Cost: when a task ends, or a thread that holds more than eight leases, all slots of all pools are read, unless the
- *    holder has given back everything that it took. The driver may be called at this point.
+ *  - Cost: when a task ends, or when a thread holding more than eight leases ends, all slots of all pools are read,
+ *    unless the holder has given back everything that it took. The driver may be called at this point.
  *  - Order: a thread's leases end after the program's thread-specific destructors, which may still give objects back.
  *    If such a destructor takes an object in the last round of destructors, a thread of the process's own runtime ends
  *    the lease instead.

@@ -44,7 +44,7 @@ extern "C" {
  *   TIMEOUT    the deadline passed first
  *   CLOSED     the pool is closed
  *   FULL       the wait queue is full (options.max_waiters)
- *   OVERLOAD   load shedding (options.shed_target_ns), or too late (options.refuse_late)
+ *   OVERLOAD   the take was shed (options.shed_target_ns), or would be served too late (options.refuse_late)
  *   DRIVER     no object can be opened: the last open failed with DRIVER or took too long
  *   NO_MEMORY  there is no memory for a timer that watches the deadline
  *   SYSTEM     no thread could be started to watch the deadline
@@ -67,7 +67,7 @@ CEN_API void cen_take_op_init(cen_take_op *take, void (*done)(cen_take_op *take)
 
 /* Take an object as cen_pool_take does, without waiting. The future completes with the result. If an object is idle, or
  * if the driver does not block and can open one, the take completes in this call. Even then, `done` is called on the
- * executor. CEN_DEFAULT: options.default_deadline of the pool.
+ * executor. CEN_DEFAULT stands for the pool's options.default_deadline.
  *
  * Ownership: if called in a step of a task, the lease belongs to that task, as with cen_pool_take: if the task ends
  * without giving the lease back, options.on_holder_end decides what happens to it. In two cases, the lease belongs to
@@ -77,7 +77,7 @@ CEN_API void cen_take_op_init(cen_take_op *take, void (*done)(cen_take_op *take)
  * Blocking: never waits.
  * Returns:
  *   OK       the future will complete or has already completed; with any other status, it does not complete
- *   INVALID  pool or take is NULL, the priority is not valid, or `done` has no executor
+ *   INVALID  pool or take is NULL, the priority is not valid, or `done` is set without an executor
  *   MISUSE   the operation was used before and has not been initialized again; or called inside a callback of the pool
  *   FORKED   the pool belongs to the parent process
  */
@@ -96,7 +96,7 @@ CEN_API cen_status cen_pool_take_async_at(cen_pool *pool, cen_deadline deadline,
  *   OK       the lease has ended, and the future will complete or has already completed; with any other status, it does
  *            not complete
  *   INVALID  lease or future is NULL
- *   MISUSE   also: the future was already promised or cancelled
+ *   MISUSE   also: the future was already used or cancelled, and has not been initialized again
  *   others   as cen_pool_give, REVOKED included
  */
 CEN_API cen_status cen_pool_give_async(cen_lease *lease, cen_future *future);
@@ -124,7 +124,7 @@ CEN_API void cen_close_op_init(cen_close_op *closing, void (*done)(cen_close_op 
 
 /* Close the pool as cen_pool_close does, without waiting. The future completes with OK when all objects are closed. It
  * completes with TIMEOUT when the deadline has passed and the remaining leases have been revoked. If the pool is freed
- * first, the deadline counts as passed at that moment. CEN_DEFAULT: options.default_deadline of the pool.
+ * first, the deadline counts as passed at that moment. CEN_DEFAULT stands for the pool's options.default_deadline.
  *
  * Blocking: never waits for holders. Idle objects of a driver that does not block are closed in this call.
  * Returns:
@@ -132,7 +132,7 @@ CEN_API void cen_close_op_init(cen_close_op *closing, void (*done)(cen_close_op 
  *              nothing changes
  *   CLOSED     the pool was already closed
  *   FORKED     the pool belongs to the parent process
- *   INVALID    pool or closing is NULL, closing->report->size is not valid, or `done` has no executor
+ *   INVALID    pool or closing is NULL, closing->report->size is not valid, or `done` is set without an executor
  *   MISUSE     called inside a callback of the pool; or the operation was used before and has not been initialized
  *              again
  *   NO_MEMORY  out of memory

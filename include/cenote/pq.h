@@ -88,8 +88,8 @@ typedef struct cen_pq_capacity_report {
 
 /* Zero means the default in every field, and CEN_OFF in a time field means no limit. Fields are only ever appended.
  * cen_pool_new copies everything that the fields point to, except the poller and `argument`. The callbacks run on the
- * threads that open connections, which are helper threads, several at a time. If there is a poller, they also run where
- * its watches run, and must be quick. */
+ * threads that open connections, which are helper threads, several at a time. If there is a poller, they also run on
+ * the threads that run its watches, so they must be quick. */
 typedef struct cen_pq_options {
     size_t size;     /* sizeof(cen_pq_options), set by the macro */
     const char *uri; /* "postgresql://..." or "host=... dbname=...", as libpq reads it; default: from the environment */
@@ -116,7 +116,7 @@ typedef struct cen_pq_options {
     void (*on_capacity)(void *argument, const cen_pq_capacity_report *report);
     void *argument;        /* passed to these three callbacks */
     uint32_t capacity_max; /* the pool's max, for on_capacity */
-    /* Connections are opened, tested and reset over this poller instead of on helper threads, and lent in libpq's
+    /* Connections are opened, tested and reset through this poller instead of on helper threads, and lent in libpq's
      * non-blocking mode (PQsetnonblocking). It must outlive the pool. Default: none, so the calls block. */
     struct cen_poller *poller;
 } cen_pq_options;
@@ -130,11 +130,11 @@ typedef struct cen_pq_options {
 CEN_API cen_driver cen_pq(const char *uri);
 CEN_API cen_driver cen_pq_with(const cen_pq_options *options);
 
-/* Run a statement with `count` parameters ($1 and so on), given as text; NULL stands for the SQL null. The first time
- * that a text is run on a connection, the statement is prepared; later runs execute it by name. The connection keeps at
- * most options.statements of them and deallocates the least recently used. If the server has dropped a statement
- * (DISCARD ALL, DEALLOCATE) or one of its tables has changed, the statement is prepared again and retried. In a
- * transaction, there is no retry, because the error has aborted the transaction; the next run prepares the statement
+/* Run a statement with `count` parameters ($1 and so on), given as text; NULL stands for the SQL null. The first time a
+ * given text is run on a connection, the statement is prepared; later runs execute it by name. The connection keeps at
+ * most options.statements prepared statements and deallocates the least recently used. If the server has dropped a
+ * statement (DISCARD ALL, DEALLOCATE) or one of its tables has changed, the statement is prepared again and retried. In
+ * a transaction, there is no retry, because the error has aborted the transaction; the next run prepares the statement
  * again. If the connection was not opened by a pool of this driver, nothing is prepared.
  *
  * After LOST or DOWN, the connection is closed when it is given back. It is also closed after 25006 (the server is

@@ -4,7 +4,7 @@
  *
  * There are three kinds: bounded (a ring of fixed capacity), unbounded (linked blocks) and rendezvous (no buffer: a
  * push succeeds when a pop takes its element). There are also three sources, which can only be popped: after, tick and
- * never. cen_select waits for any mix of pushes and pops and does exactly one of them.
+ * never. cen_select waits for any mix of pushes and pops and performs exactly one of them.
  *
  * Life: create the queue, push and pop from any thread, close it, pop what is left, and free it.
  *
@@ -17,14 +17,14 @@
  *     while (cen_queue_pop(queue, &job) == CEN_OK) work(&job);     // a consumer
  *
  * Threads: every function may be called from any thread at any time, except cen_queue_free, which must be the last
- * call. What a thread wrote before a push is visible to the thread that popped the element, so pointers may be passed
- * through a queue. No function is a cancellation point, and a signal does not end a wait. Nothing calls back into the
- * program, except `drop` during cen_queue_free, and the allocator if the queue was given one.
+ * call. Everything that a thread wrote before a push is visible to the thread that popped the element, so pointers may
+ * be passed through a queue. No function is a cancellation point, and a signal does not end a wait. The library calls
+ * no function of the program, except `drop` during cen_queue_free, and the allocator if options.allocator is set.
  *
  * Progress: see the comment of each function. "Never waits" means that the call does not sleep, and that no other
- * thread can keep it from returning, wherever that thread was stopped. The call retries only when another operation
- * succeeded, or, for a push to an unbounded queue, when a pop has waited for the push for too long. The comments name
- * the exceptions. Two others apply everywhere:
+ * thread can keep it from returning, no matter where that thread was stopped. The call retries only when another
+ * operation succeeded, or, for a push to an unbounded queue, when a pop has waited for the push for too long. The
+ * comments name the exceptions. Two more exceptions apply everywhere:
  *   - An operation that succeeds while others wait on the other side takes the lock of their wait list to wake the
  *     first waiter. The lock is held for a few steps at a time.
  *   - A rendezvous queue has one lock, which is held while an element is copied.
@@ -63,7 +63,7 @@ typedef struct cen_queue_options {
     size_t element_size; /* bytes per element, 1 to 1 MiB; required */
     cen_queue_kind kind;
     size_t capacity;               /* bounded queues only: elements, 1 to 2^24; default 1024 */
-    cen_deadline default_deadline; /* what CEN_DEFAULT means as a deadline of this queue; default CEN_NEVER */
+    cen_deadline default_deadline; /* the deadline that CEN_DEFAULT stands for; default CEN_NEVER */
     /* called by cen_queue_free with a copy of each remaining element, aligned to 16 bytes; default: none */
     void (*drop)(void *argument, void *element);
     void *drop_argument;
@@ -83,11 +83,12 @@ typedef struct cen_queue_options {
  */
 CEN_API cen_status cen_queue_new(const cen_queue_options *options, cen_queue **out, cen_error *error);
 
-/* A source is a queue from which an int64_t can be popped when it is due. The element is the moment at which it became
- * due, on the clock of cen_clock. Sources need no thread. cen_queue_close ends them early. */
+/* A source is a queue that provides an int64_t element when a certain time is reached: the element is then due and can
+ * be popped. Its value is the time at which it fell due, as measured by cen_clock. Sources need no thread.
+ * cen_queue_close ends them early. */
 
-/* Create a source of one element, which is due at `deadline`. CEN_NOW and CEN_DEFAULT mean the present moment. With
- * CEN_NEVER, the element never becomes due.
+/* Create a source with one element, which becomes due at `deadline`. CEN_NOW and CEN_DEFAULT mean that it is due
+ * immediately. With CEN_NEVER, the element never becomes due.
  * Returns:
  *   OK
  *   INVALID    out is NULL
@@ -95,8 +96,8 @@ CEN_API cen_status cen_queue_new(const cen_queue_options *options, cen_queue **o
  */
 CEN_API cen_status cen_queue_after(cen_deadline deadline, cen_queue **out, cen_error *error);
 
-/* Create a source that has an element every `period_ns`, for the first time one period from now. Ticks that are not
- * popped do not pile up: at most one is waiting, and later ticks keep to the schedule of the first.
+/* Create a source that has an element every `period_ns` nanoseconds, starting one period from now. Ticks that are not
+ * popped do not accumulate: at most one is waiting, and later ticks keep to the original schedule.
  * Returns:
  *   OK
  *   INVALID    out is NULL, or period_ns is not positive
@@ -124,8 +125,8 @@ CEN_API void cen_queue_free(cen_queue *queue);
 /* Push an element if there is room.
  *
  * Blocking: never waits. The exception is an unbounded queue: one push in 255 links a new block (more often for
- * elements of more than 248 bytes, at most one in 3). A push that is made at that moment waits for the thread that
- * links the block.
+ * elements of more than 248 bytes, but at most one push in 3). Any other push made at that moment waits for the thread
+ * that links the block.
  * Returns:
  *   OK
  *   FULL       bounded: there is no room, or the slot to be filled is still being emptied; rendezvous: no pop is
@@ -173,8 +174,8 @@ CEN_API cen_status cen_queue_force_push(cen_queue *queue, const void *element, v
 
 /* ---- Pop ----------------------------------------------------------------- */
 
-/* A pop copies the oldest element to `element`, which is written only with OK. A closed queue can still be popped until
- * it is empty; after that, pops fail with CLOSED. */
+/* A pop copies the oldest element to `element`, which is written only if the pop returns OK. A closed queue can still
+ * be popped until it is empty; after that, pops fail with CLOSED. */
 
 /* Pop the oldest element if there is one.
  *
@@ -225,7 +226,7 @@ CEN_API cen_status cen_queue_close(cen_queue *queue);
 CEN_API bool cen_queue_is_closed(const cen_queue *queue);
 
 /* Return the number of buffered elements, including one for each push in progress. The number was correct at some
- * moment during the call. For a source, it is 1 when its element is due. */
+ * moment during the call. For a source, it is 1 if an element is due, and 0 otherwise. */
 CEN_API size_t cen_queue_length(const cen_queue *queue);
 
 /* Return the capacity: 0 for a rendezvous queue, SIZE_MAX for an unbounded queue, 1 for a source. */
@@ -239,14 +240,14 @@ CEN_API const char *cen_queue_name(const cen_queue *queue);
 
 /* ---- Select -------------------------------------------------------------- */
 
-/* What a case of a select does. */
+/* The operation of a case. */
 typedef enum cen_direction {
     CEN_PUSH = 0,
     CEN_POP,
 } cen_direction;
 
-/* One operation that a select may do. Caller-owned; filled in by cen_case_push or cen_case_pop. A case whose queue is
- * NULL is never ready. */
+/* One of the operations that a select may perform. Caller-owned; filled in by cen_case_push or cen_case_pop. A case
+ * whose queue is NULL is never ready. */
 typedef struct cen_case {
     cen_queue *queue;
     void *element; /* pushed from here, or popped to here */
@@ -268,13 +269,13 @@ static inline cen_case cen_case_pop(cen_queue *queue, void *element)
     return result;
 }
 
-/* Wait until one of the cases is ready, do exactly that operation, and write its index to *out. If several are ready,
- * each is equally likely to be chosen. A case is also ready if its queue is closed (and, for a pop, empty): the select
- * then returns CLOSED.
+/* Wait until one of the cases is ready, perform exactly that operation, and write its index to *out. If several are
+ * ready, each is equally likely to be chosen. A case is also ready if its queue is closed (and, for a pop, empty): the
+ * select then returns CLOSED.
  *
  * Blocking: until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
- *   OK         the operation is done; its index is in *out
+ *   OK         one operation was performed; its index is in *out
  *   CLOSED     the queue of a case is closed; the index of that case is in *out, and nothing was done
  *   TIMEOUT    the deadline passed first; nothing was done, and *out is unchanged
  *   NO_MEMORY  out of memory for a push to an unbounded queue; the index of that case is in *out, and nothing was done
@@ -283,8 +284,8 @@ static inline cen_case cen_case_pop(cen_queue *queue, void *element)
  */
 CEN_API cen_status cen_select(cen_case *cases, size_t count, cen_deadline deadline, size_t *out);
 
-/* Select as cen_select does, until the token is set (cenote/stop.h). With one case, it is a push or a pop that can be
- * stopped. `stop` NULL: no token.
+/* Select as cen_select does, but stop waiting when the token is set (cenote/stop.h). If there is only one case, this is
+ * a push or a pop that can be stopped. `stop` NULL: no token.
  *
  * Blocking: until the deadline (CEN_DEFAULT: CEN_NEVER), or until the token is set.
  * Returns:
@@ -295,7 +296,7 @@ CEN_API cen_status cen_select(cen_case *cases, size_t count, cen_deadline deadli
 CEN_API cen_status cen_select_stoppable(cen_case *cases, size_t count, cen_deadline deadline, cen_stop_token *stop,
                                         size_t *out);
 
-/* Select as cen_select does, but if several cases are ready, do the first one in the array.
+/* Select as cen_select does, but if several cases are ready, choose the one that comes first in the array.
  *
  * Blocking: until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
@@ -317,14 +318,15 @@ CEN_API cen_status cen_try_select(cen_case *cases, size_t count, size_t *out);
 /* ---- Caveats -------------------------------------------------------------- */
 
 /* Bounded queue: a push that has taken its slot but has not finished, because its thread was preempted midway, keeps
- * the elements behind it from being popped. try_pop then returns EMPTY. Functions that block wait for the push.
+ * the elements behind it from being popped. try_pop then returns EMPTY. Blocking functions wait for the push.
  *
- * Unbounded queue: a pop passes over such a slot instead, and the slow push goes to the end of the queue. The order of
- * pushes that have finished does not change.
+ * Unbounded queue: a pop skips such a slot instead, and the slow push goes to the end of the queue. The order of pushes
+ * that have finished does not change.
  *
  * Waiters are woken in FIFO order. A running thread may take an element or a slot before a woken waiter does (barging).
  * The woken waiter then waits again, at the end. Waiters are woken one after another: a woken waiter that does not get
- * to run holds up those behind it until it runs, or until pushes and pops of running threads take everything there is.
+ * to run holds up those behind it until it runs, or until the pushes and pops of running threads have used up
+ * everything that is available.
  *
  * Fork: the only call that a child may make for a queue of its parent is cen_queue_free. */
 

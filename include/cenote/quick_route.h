@@ -6,7 +6,7 @@
  * functions of this header do the same inline if the router's strategy is random, round robin by thread, or two
  * choices. They call the functions of router.h in all other cases: another strategy, a member with a limit or a target,
  * a router that measures latency, no member that is up, or a forked child. Picks are inline for about five hundred
- * routers at a time. For any further routers, they are calls.
+ * routers at a time. For any further routers, picks are calls.
  *
  *     static _Thread_local cen_picker picker;              // one for each thread and router
  *     cen_picker_init(&picker);
@@ -27,8 +27,8 @@
 #ifndef _LGPL_SOURCE
 #define _LGPL_SOURCE /* liburcu offers its short functions inline to any program */
 #endif
-/* liburcu declares its record of a reader with more alignment than the record has. Sanitizer builds do not check
- * that. */
+/* liburcu declares a larger alignment for its reader record than the record actually has. Sanitizer builds do not check
+ * that alignment. */
 #if defined __clang__ && !defined _URCU_BP_H
 #pragma clang attribute push(__attribute__((no_sanitize("alignment"))), apply_to = function)
 #include <urcu/urcu-bp.h>
@@ -65,8 +65,8 @@ static inline cen_status cen_picker_init(cen_picker *picker)
     return CEN_OK;
 }
 
-/* ThreadSanitizer does not see that a section comes before the end of a grace period. The library's functions tell
- * it. */
+/* ThreadSanitizer does not see that a section ends before the grace period does. The library's functions make this
+ * visible to it. */
 #if defined __SANITIZE_THREAD__
 #define CEN_READ_BY_CALL_ 1
 #elif defined __has_feature
@@ -130,7 +130,7 @@ static inline cen_member *cen_quick_two_(const cen_member_set *set, cen_picker *
     return second ? two : one;
 }
 
-/* Return the strategy's pick from a set that was at the door (router_layout.h). */
+/* Return the strategy's pick from a set that the router's door contained (router_layout.h). */
 static inline cen_member *cen_quick_pick_(const cen_member_set *set, cen_picker *picker)
 {
     uint32_t index = 0;

@@ -10,7 +10,7 @@
  * Apart from a thread's first call, neither call waits, and neither can fail. Sections may nest. Keep them short:
  * entries and members that are removed during a section are kept in memory until it ends. In a section, a thread must
  * not free a registry, a router or a routing pool (MISUSE), poll or advance a manual runtime, or wait for a thread that
- * does one of these.
+ * does any of these things.
  *
  * Threads: a section belongs to its thread. A task of a crew must end a section in the step that began it.
  */
@@ -29,13 +29,13 @@ extern "C" {
 CEN_API CEN_DIRECT_ void cen_read_begin(void);
 CEN_API CEN_DIRECT_ void cen_read_end(void);
 
-/* Return true if the calling thread is in a read section. This is for functions that would have to wait there. */
+/* Return true if the calling thread is in a read section. A function that would have to wait can check this first. */
 CEN_API bool cen_read_is_open(void);
 
-/* Keep the library from installing liburcu's fork hooks. The library reads through liburcu, and installs its hooks for
- * fork (pthread_atfork) when the first registry or router is created. A program that installs the hooks of the bp
- * flavour itself must call this function before that, because hooks that are installed twice deadlock at the first
- * fork. */
+/* Keep the library from installing liburcu's fork hooks. The library uses liburcu for read sections, and installs
+ * liburcu's hooks for fork (pthread_atfork) when the first registry or router is created. A program that installs the
+ * hooks of the bp flavour itself must call this function before that, because hooks that are installed twice deadlock
+ * at the first fork. */
 CEN_API void cen_rcu_skip_fork_hooks(void);
 
 #ifdef __cplusplus

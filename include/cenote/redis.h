@@ -14,7 +14,7 @@
  *     }
  *
  * A lease holds a redisContext of hiredis, or a redisAsyncContext if options.poller is set. It is connected and
- * authenticated, and its database is selected. A connection that is given back in another state is reset before it is
+ * authenticated, and its database is selected. A connection that is given back in any other state is reset before it is
  * lent again.
  *
  * If all commands go through cen_redis_command and its variants, the driver knows the state of a connection from
@@ -67,12 +67,12 @@ typedef enum cen_redis_role {
 
 /* Which connections are reset when they are given back. Every policy resets a connection that was changed by a command
  * sent with cen_redis_command or a variant, that has unread replies, or that is subscribed. A reset takes one round
- * trip, on a helper thread or over the poller. The give does not wait for it. */
+ * trip, on a helper thread or through the poller. The give does not wait for it. */
 typedef enum cen_redis_reset_policy {
     /* Default: also every connection that was used directly, by redisCommand, redisAppendCommand, redisAsyncCommand or
-     * their variants. The driver notices bytes that hiredis wrote and replies to commands that the driver did not see.
-     * A program that calls hiredis directly pays for one reset per use. To avoid this, call cen_redis_command instead,
-     * or opt out with a policy below. */
+     * their variants. The driver notices bytes that hiredis wrote, as well as replies to commands that the driver did
+     * not see. A program that calls hiredis directly pays for one reset per use. To avoid this, call cen_redis_command
+     * instead, or opt out with a policy below. */
     CEN_REDIS_RESET_DIRECT = 0,
     CEN_REDIS_RESET_NOTHING, /* opt out: direct use is ignored, unless the reader's buffer contains unread replies */
     CEN_REDIS_RESET_ALL,     /* every connection, after each use */
@@ -104,16 +104,16 @@ typedef struct cen_redis_options {
     cen_redis_role role;
     cen_redis_reset_policy reset;
     /* Time limit for connecting, authenticating and selecting the database; default 5 s. The host name is looked up
-     * before that, without a limit. If it has several addresses, the blocking form tries one after another, with this
-     * limit for each connection attempt. The asynchronous form tries only the first. */
+     * before that, with no time limit. If the host has several addresses, the blocking form tries one after another,
+     * with this limit for each connection attempt. The asynchronous form tries only the first address. */
     int64_t connect_timeout_ns;
     /* Blocking form only: how long a holder's command waits for the server before it fails and the connection counts as
      * broken. Default 30 s. Blocking commands such as BLPOP must be given a shorter timeout. */
     int64_t command_timeout_ns;
     int64_t test_timeout_ns;  /* time limit of a health check; default 2 s */
     int64_t reset_timeout_ns; /* time limit of a reset; default 2 s */
-    /* Writes the password to `out`, at most `room` bytes including the terminating zero. It replaces the URL's
-     * password. Called each time a connection is opened or reset, on the thread that does this, so the password may
+    /* Writes the password to `out`, at most `room` bytes including the terminating zero. This password replaces the one
+     * in the URL. Called each time a connection is opened or reset, on the thread that does this, so the password may
      * change. If there is a poller, this call must not wait. If the status is not OK, the open or the reset fails with
      * that status. An empty password means no AUTH. */
     cen_status (*password)(void *argument, char *out, size_t room, cen_error *error);
@@ -121,7 +121,7 @@ typedef struct cen_redis_options {
     void (*on_capacity)(void *argument, const struct cen_redis_capacity_report *report);
     void *argument;        /* passed to these two callbacks */
     uint32_t capacity_max; /* the pool's max, for on_capacity */
-    /* leases hold a redisAsyncContext over this poller, which must outlive the pool; default none */
+    /* leases hold a redisAsyncContext attached to this poller, which must outlive the pool; default none */
     cen_poller *poller;
 } cen_redis_options;
 
@@ -143,7 +143,7 @@ typedef enum cen_redis_code {
     CEN_REDIS_LOADING,        /* it is loading its data: DRIVER */
     CEN_REDIS_READ_ONLY,      /* it is a replica: DRIVER */
     CEN_REDIS_PRIMARY_DOWN,   /* it is a replica without a link to its primary: DRIVER */
-    CEN_REDIS_MAX_CLIENTS,    /* it has reached its limit of clients: FULL */
+    CEN_REDIS_MAX_CLIENTS,    /* it has reached its client limit: FULL */
     CEN_REDIS_WRONG_ROLE,     /* it does not have options.role: DRIVER */
     CEN_REDIS_HUNG_UP,        /* it closed the connection: LOST */
     CEN_REDIS_NONSENSE,       /* its reply is not RESP, or matches no command: DRIVER */
@@ -163,7 +163,7 @@ CEN_API redisReply *cen_redis_command_argv(redisContext *context, int count, con
 
 /* Append a command to a pipeline, like redisAppendCommand and redisAppendCommandArgv. redisGetReply returns the replies
  * in order. Do not append a command directly to hiredis before reading the first reply: the driver notices such a
- * command only if its reply arrives with the others. Return REDIS_OK or REDIS_ERR. */
+ * command only if its reply arrives together with the other replies. Return REDIS_OK or REDIS_ERR. */
 CEN_API int cen_redis_append(redisContext *context, const char *format, ...);
 CEN_API int cen_redis_append_argv(redisContext *context, int count, const char **arguments, const size_t *lengths);
 
@@ -171,9 +171,9 @@ CEN_API int cen_redis_append_argv(redisContext *context, int count, const char *
  * Callbacks: `done` may be NULL. The reply passed to it is freed when it returns. If the connection is lost, the reply
  * is NULL; the context is still valid and is given back as usual.
  *
- * Return REDIS_OK. Return REDIS_ERR if nothing was sent, because the connection is lost, memory ran out, or the command
- * is SUBSCRIBE or a variant, MONITOR or CLIENT REPLY. Replies to these commands do not match commands one to one, so
- * they need a connection outside the pool. */
+ * Return REDIS_OK, or REDIS_ERR if nothing was sent because the connection is lost, memory ran out, or the command is
+ * SUBSCRIBE or a variant, MONITOR or CLIENT REPLY. Replies to these commands do not match commands one to one, so they
+ * need a connection outside the pool. */
 CEN_API int cen_redis_command_async(redisAsyncContext *context, redisCallbackFn *done, void *argument,
                                     const char *format, ...);
 CEN_API int cen_redis_command_argv_async(redisAsyncContext *context, redisCallbackFn *done, void *argument, int count,

@@ -24,10 +24,10 @@
  * as long: `release` reports when a value may be freed. A call does not find an entry that was removed before the call
  * began.
  *
- * Changing (register, unregister, remove, update) takes a lock. The time it takes does not depend on the number of
- * entries under the key or in the registry. If many entries were removed in a short time, or many keys were added, a
- * change waits until the open read sections have ended. So a thread in a read section must not wait for a thread that
- * changes a registry. A change that is made within a read section does not wait for other sections.
+ * Changing (register, unregister, remove, update) takes a lock. The time that a change takes does not depend on the
+ * number of entries under the key or in the registry. If many entries were removed in a short time, or many keys were
+ * added, a change waits until the open read sections have ended. Therefore, a thread in a read section must not wait
+ * for a thread that changes a registry. A change that is made within a read section does not wait for other sections.
  *
  * The number of an entry (cen_registry_register, cen_entry_number) identifies the entry outside of read sections.
  * Numbers are never reused: if the entry is gone, calls with its number return STALE and touch nothing.
@@ -82,8 +82,8 @@ typedef enum cen_registry_reason {
     CEN_REASON_FREED,       /* its registry is being freed */
 } cen_registry_reason;
 
-/* One change. Everything is valid until the listener returns, except that the value is valid as long as `release`
- * allows. */
+/* One change. Everything in it is valid until the listener returns, except for the values: each stays valid until
+ * `release` is called for it. */
 typedef struct cen_registered {
     cen_registry_change change;
     cen_registry_reason reason; /* for UNREGISTERED */
@@ -95,13 +95,13 @@ typedef struct cen_registered {
     uint64_t number; /* the entry's */
     void *value;     /* the value after this change; for UNREGISTERED, the last one */
     void *before;    /* for UPDATED: the previous value */
-    bool more;       /* the same listener is called with another change next, unless it is removed first */
+    bool more;       /* another change follows for the same listener, unless the listener is removed first */
 } cen_registered;
 
-/* A listener: called for changes in exactly the order in which they were made, one call at a time in a registry, with
- * no lock held. It runs on the thread that made the change, or on another thread that is calling listeners at that
- * moment. So a change may return before the listener is called for it. If the thread is in a read section, the listener
- * runs in that section.
+/* A listener: called for changes in exactly the order in which they were made, with no lock held. Within one registry,
+ * only one listener is called at a time. It runs on the thread that made the change, or on another thread that is
+ * calling listeners at that moment. The call that makes a change may therefore return before the listener is called. If
+ * the thread that runs the listener is in a read section, the listener runs in that section.
  *
  * A listener may call the registry and change it; listeners are called for such a change afterwards. It must return. */
 typedef void (*cen_registry_listener)(void *argument, const cen_registered *change);
@@ -114,8 +114,8 @@ typedef struct cen_registry_options {
     const char *name;               /* copied, cut after 47 bytes; default "registry" */
     cen_registry_kind kind;         /* default CEN_UNIQUE */
     cen_registry_listener listener; /* called for every change; cen_registry_listen adds more; default none */
-    /* Called once for each value that was registered or set by an update, when its entry is gone or has another value
-     * and no read section can still see it. After that, the program may free the value. Runs on a helper of the
+    /* Called once for each value that was registered or set by an update, as soon as its entry is gone or has another
+     * value, and no read section can still see the value. The program may then free the value. Runs on a helper of the
      * runtime, within a change, or in cen_registry_free, with no lock held and outside of read sections. It may call
      * the registry, but must not free it. Default none. */
     void (*release)(void *argument, void *value);
@@ -149,8 +149,9 @@ CEN_API cen_status cen_registry_free(cen_registry *registry);
 
 /* ---- Changing it ----------------------------------------------------------------------------- */
 
-/* Register an entry under a key, after any existing entries. `owner` NULL: the calling thread. *number, if not NULL, is
- * the entry's number. `value` may be NULL. With any status other than OK, nothing is registered.
+/* Register an entry under a key, after any existing entries. If `owner` is NULL, the calling thread is the owner.
+ * *number, if not NULL, is the entry's number. `value` may be NULL. With any status other than OK, nothing is
+ * registered.
  * Returns:
  *   OK         the entry is registered
  *   EXISTS     the registry is UNIQUE, and the key has an entry; error->text names the key and its owner
@@ -158,13 +159,14 @@ CEN_API cen_status cen_registry_free(cen_registry *registry);
  *   MISUSE     owner is NULL in a step of a crew's task
  *   INVALID    registry is NULL, or the key is NULL or too long
  *   NO_MEMORY  out of memory
- *   SYSTEM     owner is NULL, and no thread-specific key is left to notice the end of the thread
+ *   SYSTEM     owner is NULL, and there is no free thread-specific key, which is needed to notice the end of the thread
  *   FORKED     the registry or the owner belongs to the parent process
  */
 CEN_API cen_status cen_registry_register(cen_registry *registry, cen_key key, void *value, cen_owner *owner,
                                          uint64_t *number, cen_error *error);
 
-/* Remove all entries that the owner has under the key. `owner` NULL: the calling thread. Entries of other owners stay.
+/* Remove all entries that the owner has under the key. If `owner` is NULL, the calling thread is meant. Entries of
+ * other owners stay.
  * Returns:
  *   OK       at least one entry was removed
  *   ABSENT   the owner has no entry under the key
@@ -233,9 +235,9 @@ CEN_API cen_registry *cen_entry_registry(const cen_entry *entry);
 
 /* ---- Reading it, anywhere --------------------------------------------------------------------------- */
 
-/* Call `visit` for each entry under a key, in the order of registration, until it returns false. An entry that exists
- * during the whole call is visited exactly once. An entry that is registered or removed during the call is visited once
- * or not at all.
+/* Call `visit` for each entry under a key, in the order of registration, until `visit` returns false. An entry that
+ * exists during the whole call is visited exactly once. An entry that is registered or removed during the call is
+ * visited once or not at all.
  *
  * Callbacks: `visit` is called in a read section. It may change the registry.
  * Returns:
@@ -269,11 +271,12 @@ CEN_API cen_status cen_registry_count(cen_registry *registry, cen_key key, size_
 typedef struct cen_listening cen_listening;
 
 /* Add a listener for one key or, if `key` is NULL, for all keys. It is called for each entry that already exists, as
- * REGISTERED with is_old set, and then for every later change. Each change calls all listeners, in the order in which
- * they were added, so the time of a change grows with their number.
+ * REGISTERED with is_old set, and then for every later change. Every change calls all listeners, in the order in which
+ * they were added, so the time that a change takes grows with the number of listeners.
  *
  * Callbacks: when this returns, the listener has been called for the existing entries, with two exceptions: if another
- * thread is calling listeners at that moment, or if a listener calls this, it is called for them soon afterwards.
+ * thread is calling listeners at that moment, or if this is called by a listener, the new listener is called for them
+ * soon afterwards.
  * Returns:
  *   OK         the listener is added
  *   CLOSED     the registry is being freed
@@ -302,9 +305,9 @@ typedef struct cen_registry_stats {
     size_t size;                   /* sizeof(cen_registry_stats), set by CEN_SIZED */
     uint64_t keys, entries;        /* keys and entries that exist now */
     uint64_t registered;           /* entries registered so far */
-    uint64_t removed, owner_ended; /* entries removed by a call, and by the end of their owner */
+    uint64_t removed, owner_ended; /* entries removed by a call, and because their owner ended */
     uint64_t updated;              /* updates so far */
-    uint64_t refused;              /* registers that failed with EXISTS */
+    uint64_t refused;              /* register calls that failed with EXISTS */
     uint64_t listeners;            /* including those that are yet to be called for existing entries */
     uint64_t untold;               /* changes for which listeners are yet to be called */
     uint64_t buckets;              /* buckets of the key table, which grows by doubling and never shrinks */

@@ -13,9 +13,9 @@
  *     use(request.reply, request.reply_size);
  *
  * Memory: the payload is needed only during the call. The struct and the reply buffer belong to the library until the
- * future is done, or has been cancelled by cen_future_cancel(&request.future); see future.h. Cancelling is exact: if it
- * returns true, the request never completes. A reply that arrives later is dropped, and never goes to another request.
- * The connection must not be freed before the cancel of a request on it has returned.
+ * future is done, or has been cancelled by cen_future_cancel(&request.future); see future.h. Cancelling is exact: if
+ * cen_future_cancel returns true, the request never completes. A reply that arrives later is dropped, and never goes to
+ * another request. A connection must not be freed while a call that cancels one of its requests is in progress.
  *
  * Threads: see future.h.
  */

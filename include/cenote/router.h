@@ -27,9 +27,9 @@
  *     if (cen_router_peek(router, NULL, &member) == CEN_OK) use(cen_member_value(member));
  *     cen_read_end();
  *
- * Cost: a pick does not wait while a member has room. With the strategies that say so (strategy.h), it takes no lock
- * and writes no memory that other threads write, unless a limit is set: a member with a limit has one counter for all
- * threads.
+ * Cost: a pick does not wait while a member has room. With the strategies for which strategy.h promises it, a pick
+ * takes no lock and does not write to memory that other threads write to, unless a limit is set: a member with a limit
+ * has one counter for all threads.
  *
  * Threads: every function may be called from any thread. A member's handle belongs to the code that added it, until
  * cen_member_remove.
@@ -71,10 +71,10 @@ typedef enum cen_member_state {
 /* Return the state's name: "connecting", "up", "full", "draining", "down" or "ejected"; "?" for an invalid state. */
 CEN_API const char *cen_member_state_name(cen_member_state state);
 
-/* The maximum number of uses in flight, whatever the limits are. A member with a limit has one counter for all threads.
- * A member without a limit has up to 16 counters, each shared by some of the threads, and the maximum applies to each
- * counter. One more use finds the member full. If no member of the router has a limit, such a route fails with FULL
- * immediately, without waiting. A program that reaches the maximum most likely forgets to call cen_route_done. */
+/* The maximum number of uses in flight, regardless of the limits. A member with a limit has one counter for all
+ * threads. A member without a limit has up to 16 counters, each shared by some of the threads, and the maximum applies
+ * to each counter. One more use finds the member full. If no member of the router has a limit, such a route fails with
+ * FULL immediately, without waiting. A program that reaches the maximum most likely forgets to call cen_route_done. */
 #define CEN_IN_FLIGHT_MAX 4194304
 
 /* ---- Routers --------------------------------------------------------------------- */
@@ -85,25 +85,26 @@ typedef struct cen_router_options {
     const char *name;      /* copied, cut after 47 bytes; default "router" */
     cen_strategy strategy; /* default cen_strategy_two_choices() */
     /* limits of every member that does not have its own */
-    int64_t target_in_flight; /* from this many uses in flight on, other members are preferred; 0 or CEN_OFF: none */
+    int64_t target_in_flight; /* once a member has this many uses, others are preferred; 0 or CEN_OFF: none */
     int64_t max_in_flight;    /* maximum number of uses in flight; 0 or CEN_OFF: no limit */
     int64_t max_uses;         /* the member drains after this many uses since it came up; 0 or CEN_OFF: no limit */
     /* max lifetime: the member drains when it has been up for this long, less a random amount of up to a tenth; 0 or
      * CEN_OFF: no limit */
     int64_t max_lifetime_ns;
     /* queue limit: maximum number of routes that wait because no member is up or all are full; default 1024; CEN_OFF:
-     * no limit, CEN_NONE: none waits */
+     * no limit, CEN_NONE: no route waits */
     int64_t max_waiters;
-    /* what CEN_DEFAULT means as a deadline of a route; default CEN_NOW: if there is no room, a route fails
+    /* the deadline of a route that is given CEN_DEFAULT; default CEN_NOW: if there is no room, the route fails
      * immediately */
     cen_deadline default_deadline;
     /* measure the latency of routes even if the strategy does not need it; costs two clock readings per route, and 15
      * KiB of memory */
     bool measure;
     /* Called when the state of a member has changed, one call at a time, on any thread, with no lock held. The calls
-     * for one member are in order. A state that has passed before it could be reported is left out, with one exception:
-     * a member that has come up and gone DOWN again is reported as DOWN again. FULL is not reported, because it may
-     * change with every use: see cen_member_state_of. `cause` is NULL or valid during the call. */
+     * for one member are in order. A state that the member has already left before it could be reported is skipped,
+     * with one exception: a member that has come up and gone DOWN again is reported as DOWN again. FULL is not
+     * reported, because it may change with every use: see cen_member_state_of. `cause` is NULL or valid during the
+     * call. */
     void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to,
                     const cen_error *cause);
     void *argument;                 /* passed to `changed` */
@@ -127,7 +128,7 @@ CEN_API cen_status cen_router_new(const cen_router_options *options, cen_router 
 /* Report of a close. */
 typedef struct cen_router_report {
     size_t size;     /* sizeof(cen_router_report), set by CEN_SIZED */
-    uint64_t left;   /* uses in flight that had not ended by the deadline */
+    uint64_t left;   /* uses that were still in flight at the deadline */
     uint32_t waited; /* routes that waited for a member and failed with CLOSED */
 } cen_router_report;
 
@@ -164,7 +165,7 @@ CEN_API cen_status cen_router_free(cen_router *router);
 /* Options of a member. Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_member_options {
     size_t size;      /* sizeof(cen_member_options), set by the macro */
-    const char *name; /* copied, cut after 63 bytes; need not be unique; default "member 7", with its own number */
+    const char *name; /* copied, cut after 63 bytes; need not be unique; default "member N", N being its number */
     void *value;      /* the value of a route to this member */
     uint32_t weight;  /* for strategies that use it; default 1, at most 65535 */
     /* as in cen_router_options; 0: the router's, CEN_OFF: none */
@@ -191,7 +192,7 @@ CEN_API cen_status cen_router_add(cen_router *router, const cen_member_options *
                                   cen_error *error);
 
 /* Bring a member up: it can now be picked, and waiters are served. Its uses and its lifetime are counted from this
- * moment. A member that is already up or ejected stays as it is. error->text names the router and the member.
+ * moment on. A member that is already up or ejected stays as it is. error->text names the router and the member.
  * Returns:
  *   OK         the member is up, or was ejected and still is
  *   BUSY       it is draining: wait until it is DOWN, or call cen_member_down first
@@ -202,10 +203,10 @@ CEN_API cen_status cen_router_add(cen_router *router, const cen_member_options *
  */
 CEN_API cen_status cen_member_up(cen_member *member, cen_error *error);
 
-/* Bring up `count` members of one router, in that order. They all become available in a single change. The time of a
- * change is proportional to the number of members, so bringing up a hundred thousand members one by one takes time
- * proportional to the square of their number. The first member that fails ends the call. *out, if not NULL, is the
- * number of members before it, which are up.
+/* Bring up `count` members of one router, in the given order. They all become available in a single change. The time
+ * that a change takes is proportional to the number of members, so bringing up a hundred thousand members one by one
+ * takes time proportional to the square of their number. The first member that fails ends the call. *out, if not NULL,
+ * is the number of members before it, which are up.
  * Returns:
  *   OK       all members are up
  *   INVALID  also: members is NULL, or the members do not all belong to one router; then none is brought up
@@ -213,7 +214,8 @@ CEN_API cen_status cen_member_up(cen_member *member, cen_error *error);
  */
 CEN_API cen_status cen_members_up(cen_member *const *members, size_t count, size_t *out, cen_error *error);
 
-/* Take a member down: it is no longer picked. Routes to it return DOWN when they are done. `cause` may be NULL.
+/* Take a member down: it is no longer picked. When a route to it is ended, cen_route_done returns DOWN. `cause` may be
+ * NULL.
  * Returns:
  *   OK       the member is down
  *   INVALID  member is NULL
@@ -260,7 +262,7 @@ CEN_API cen_status cen_member_restore(cen_member *member, cen_error *error);
  */
 CEN_API cen_status cen_member_remove(cen_member *member);
 
-/* Return a member's value, name and state. The caller must have added the member, have it in a route, or have picked it
+/* Return a member's value, name and state. The caller must have added the member, have a route to it, or have picked it
  * in a read section that has not ended. */
 CEN_API CEN_DIRECT_ void *cen_member_value(const cen_member *member);
 CEN_API const char *cen_member_name(const cen_member *member);
@@ -281,9 +283,9 @@ CEN_API cen_member_state cen_member_state_of(const cen_member *member);
  */
 CEN_API CEN_DIRECT_ cen_status cen_router_peek(cen_router *router, const cen_route_hint *hint, cen_member **out);
 
-/* A route: one use of a member, which counts until cen_route_done. A plain value. */
+/* A route: one use of a member, counted until cen_route_done. A plain value. */
 typedef struct cen_route {
-    cen_member *member; /* NULL: there is none, or the route is done */
+    cen_member *member; /* NULL: there is no route, or it is done */
     void *value;        /* the member's */
     /* private */
     int64_t begun_;
@@ -291,10 +293,11 @@ typedef struct cen_route {
 } cen_route;
 
 /* Pick a member that has room, and count a use of it. If no member has room, or other routes are already waiting, wait
- * for one. Waiters are served FIFO. `hint` may be NULL.
+ * in the wait queue, which is FIFO. `hint` may be NULL.
  *
  * error->text states how many members are in each state. error->cause is CEN_CAUSE_NO_MEMBER or CEN_CAUSE_MEMBERS_FULL.
- * If too many routes are waiting, it is CEN_CAUSE_QUEUE_FULL, and error->current and error->max contain the numbers.
+ * If too many routes are waiting, error->cause is CEN_CAUSE_QUEUE_FULL, and error->current and error->max contain the
+ * numbers.
  *
  * Ownership: the use belongs to the caller until cen_route_done.
  * Blocking: until a member has room, or until the deadline (CEN_DEFAULT: options.default_deadline).
@@ -320,8 +323,8 @@ typedef enum cen_outcome {
     CEN_OUTCOME_CANCELLED, /* says nothing about the member */
 } cen_outcome;
 
-/* End a use, and the route. `latency_ns` is how long the use took; 0: the time since cen_router_route, which is
- * measured if the strategy or options.measure requires it.
+/* End a use, and the route. `latency_ns` is how long the use took. If it is 0, the router uses the time since
+ * cen_router_route, which it measures only if the strategy or options.measure requires it.
  * Returns:
  *   OK       the use has ended
  *   DOWN     the use has ended, and the member has gone down since it was picked
@@ -345,7 +348,7 @@ CEN_API cen_status cen_route_check(const cen_route *route);
 
 /* An operation: a caller-owned struct. cen_route_op_init(op, done, executor) initializes it, and
  * cen_future_cancel(&op.future) cancels it. Nothing is allocated for it. It must stay in place from the call that
- * starts it until its future is done or cancelled: see future.h. */
+ * starts it until its future has completed or has been cancelled: see future.h. */
 typedef struct cen_route_op {
     cen_future future; /* OK: `route` is filled in, and must be ended; any other status: why there is no route */
     cen_route route;
@@ -389,12 +392,12 @@ typedef struct cen_follow_options {
     /* Fill in further options of one member, for example its name. Anything that they point to must stay valid only
      * until the member has been added. */
     void (*describe)(void *argument, const cen_registered *entry, cen_member_options *member);
-    /* Called if an entry could not become a member: NO_MEMORY, CLOSED, or INVALID because of `describe`. Its `gone` is
-     * not called. */
+    /* Called if an entry could not become a member: NO_MEMORY, CLOSED, or INVALID because of `describe`. `gone` is not
+     * called for the entry. */
     void (*refused)(void *argument, const cen_registered *entry, const cen_error *why);
-    /* Called when a member has come up: picks that begin after that may find it. */
+    /* Called when a member has come up: picks that begin afterwards may return it. */
     void (*joined)(void *argument, void *value);
-    /* Called when a member has left: no pick that begins after that finds it. */
+    /* Called when a member has left: no pick that begins afterwards returns it. */
     void (*left)(void *argument, void *value);
     void *argument; /* passed to these functions */
 } cen_follow_options;
@@ -439,13 +442,13 @@ typedef struct cen_router_stats {
     uint32_t zombies;                                       /* members that were removed and are still in memory */
     uint64_t in_flight;                                     /* uses in flight, including those of zombies */
     uint64_t uses;                                          /* uses so far */
-    uint64_t failed;                                        /* of these, done with FAILED */
+    uint64_t failed;                                        /* of these, ended with FAILED */
     uint32_t waiting;                                       /* routes that are waiting */
     uint64_t waited;                                        /* routes that had to wait */
     uint64_t timeouts;                                      /* of these, routes that failed with TIMEOUT */
     uint64_t refused;                                       /* routes that failed because too many were waiting */
     uint64_t empty;                                         /* routes that failed with EMPTY or FULL immediately */
-    uint64_t changes;                                       /* sets of members that were published */
+    uint64_t changes;                                       /* sets of members published so far */
 } cen_router_stats;
 
 /* Read the stats.
@@ -465,7 +468,7 @@ typedef struct cen_member_stats {
     uint32_t weight;
     uint64_t in_flight, uses, failed;
     int64_t target_in_flight, max_in_flight; /* 0: none */
-    int64_t latency_ns;                      /* the moving average of peak EWMA, or the last one measured; 0: none */
+    int64_t latency_ns;                      /* with peak EWMA, the moving average; otherwise the last one measured; 0: none */
     int64_t since_ns;                        /* how long it has been in this state */
 } cen_member_stats;
 

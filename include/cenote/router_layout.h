@@ -23,7 +23,7 @@ extern "C" {
 #define CEN_SUB_(p, n, order, ORDER) atomic_fetch_sub_explicit((p), (n), memory_order_##order)
 #endif
 
-/* The version of this layout. Every change to this header gives it a new number. */
+/* The version of this layout. It is incremented with every change to this header. */
 #define CEN_ROUTER_LAYOUT_ 4u
 
 /* Strategies that are inlined. */
@@ -48,8 +48,8 @@ enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ 
 #define CEN_USE_BEGINS_ ((UINT64_C(1) << CEN_USES_SHIFT_) + 1)
 #define CEN_WATCHED_ (UINT64_C(1) << (CEN_USES_SHIFT_ - 1))
 #define CEN_IN_FLIGHT_(word) ((word) & (CEN_WATCHED_ - 1))
-/* Whether no further use may begin: the count must not reach the mark. The limit is far below the mark, because a
- * thread checks only after it has added. */
+/* True if no further use may begin. The count of uses in flight must not reach CEN_WATCHED_. The limit is far below
+ * that, because a thread checks only after it has added its use. */
 #define CEN_TOO_MANY_(before) (((before)&CEN_IN_FLIGHT_MAX) != 0)
 #define CEN_IS_MOST_ (CEN_WATCHED_ == 2 * (uint64_t)CEN_IN_FLIGHT_MAX)
 /* Whether a use was the last of a stripe that is watched, according to the count before its end. */
@@ -60,7 +60,7 @@ enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ 
 typedef struct cen_stripe_ {
     CEN_ATOMIC_(uint64_t) word;
     void *value; /* fixed */
-    /* how often the member came up and went down, odd while it is up; written under the router's lock */
+    /* how many times the member came up or went down; odd while it is up; written under the router's lock */
     CEN_ATOMIC_(uint32_t) life;
     CEN_ATOMIC_(uint32_t) others;       /* uses in flight on other stripes at the last look, or CEN_COUNTED_FIRST_ */
     const CEN_ATOMIC_(uint64_t) * door; /* fixed: the router's; for the first stripe, a door that is never open */
@@ -69,9 +69,9 @@ typedef struct cen_stripe_ {
 /* In `others`: the member has a limit, and all its uses are counted on its first stripe. */
 #define CEN_COUNTED_FIRST_ (UINT32_C(1) << 31)
 
-/* A member's handle is its first stripe. Only members with a limit count uses on it. The stripes of the threads follow
- * at this distance. Between them are the stripes of other members, and a gap. So the stripes of one thread in many
- * members are side by side. */
+/* A member's handle is its first stripe. Uses are counted on the first stripe only if the member has a limit. The
+ * threads' stripes follow at this distance. Between them are the stripes of other members, and a gap. So the stripes of
+ * one thread in many members are side by side. */
 #define CEN_STRIPES_APART_ 2560
 
 /* Return the member's stripe at an offset. */
@@ -80,17 +80,17 @@ static inline cen_stripe_ *cen_stripe_of_(const cen_member *member, uint32_t off
     return (cen_stripe_ *)(void *)((char *)(uintptr_t)member + offset);
 }
 
-/* The tag of a route says where its use began. The lower half is the offset of the stripe. The upper half is the life
- * of the member if it was up, or otherwise its previous life, which has ended and never returns: a thread that picked
- * from an older set may begin its use late. */
+/* The tag of a route records where its use began. The lower half is the offset of the stripe. The upper half is the
+ * life of the member if it was up, or otherwise its previous life, which has ended and never returns: a thread that
+ * picked from an older set may begin its use late. */
 #define CEN_ROUTE_TAG_(life, offset) ((uint64_t)(((life)-1) | 1) << 32 | (offset))
 #define CEN_TAG_OFFSET_(tag) ((uint32_t)(tag))
 #define CEN_TAG_LIFE_(tag) ((uint32_t)((tag) >> 32))
 
-/* A router begins with this struct. Its door is a word. The word is the set that was published last if inline picks may
- * use that set: the set is not empty, the strategy is one of the three, no member has or had a limit or a target, and
- * neither the strategy nor the router needs to know how uses end. Otherwise, the word is 0. In a forked child, it is
- * always 0. So a single load shows whether a pick may be inline. */
+/* A router begins with this struct. Its door is a word. The word is the address of the last published set if inline
+ * picks may use that set: the set is not empty, the strategy is one of the three, no member has or had a limit or a
+ * target, and neither the strategy nor the router needs to know how uses end. Otherwise, the word is 0. In a forked
+ * child, it is always 0. So a single load shows whether a pick may be inline. */
 typedef struct cen_router_hot_ {
     const CEN_ATOMIC_(uint64_t) * door; /* fixed */
 } cen_router_hot_;
@@ -109,7 +109,7 @@ CEN_API uint64_t cen_router_random_(void);
 CEN_API uint32_t cen_router_stripe_(void);
 /* Update `others` of the stripe at the offset: the sum of uses in flight on all other stripes. */
 CEN_API void cen_member_look_at_others_(cen_member *member, uint32_t offset);
-/* Continue after the end of the last use of a watched stripe (CEN_WAS_LAST_). */
+/* Handle the end of the last use of a watched stripe (CEN_WAS_LAST_). */
 CEN_API void cen_member_use_ended_(cen_member *member);
 
 #ifdef __cplusplus

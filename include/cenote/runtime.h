@@ -22,7 +22,8 @@
  *         poll(fds, 2, ns < 0 ? -1 : (int)(ns / 1000000) + 1);
  *     }
  *
- * A pollable (cenote/pollable.h) contains a manual runtime, whose deadlines make its descriptor readable.
+ * A pollable (cenote/pollable.h) contains a manual runtime. When a deadline of that runtime passes, the pollable's
+ * descriptor becomes readable.
  *
  * While a thread waits in cen_pool_take for a pool of a manual runtime, it runs whatever is due. Drivers that may block
  * need threads, so cen_pool_new refuses them if the runtime is manual.
@@ -33,7 +34,7 @@
  * Threads: every function may be called from any thread. The threads of a runtime block all signals and have the
  * system's default stack size.
  * Fork: a forked child has none of the threads. The process's own runtime is created again there. Calls for an explicit
- * runtime return FORKED, except that cen_runtime_free frees its memory.
+ * runtime return FORKED, except that cen_runtime_free frees the runtime's memory.
  */
 #ifndef CENOTE_RUNTIME_H
 #define CENOTE_RUNTIME_H
@@ -82,9 +83,9 @@ CEN_API cen_status cen_runtime_new(const cen_runtime_options *options, cen_runti
 /* End the threads, wait for them and free the memory. NULL is allowed. With any status other than OK, nothing changes.
  * Returns:
  *   OK
- *   BUSY    something still uses it: a pool that has not been freed or whose objects have not all been given back, a
- *           pending timer or job, or another thread that polls it
- *   MISUSE  called on one of its threads, or from within its poll
+ *   BUSY    the runtime is still in use: by a pool that has not been freed or whose objects have not all been given
+ *           back, by a pending timer or job, or by another thread that is polling it
+ *   MISUSE  called on one of its threads, or from within its poll call
  */
 CEN_API cen_status cen_runtime_free(cen_runtime *runtime);
 
@@ -93,10 +94,10 @@ CEN_API cen_status cen_runtime_free(cen_runtime *runtime);
  * ending, and nothing is queued in the process's own runtime.
  *
  * A program that frees its pools and then unloads or finalises a client library must call this function in between,
- * because cen_pool_free does not wait for a driver call that hangs. The exit handler does the same, with a timeout: see
- * cen_runtime_exit_timeout_set.
+ * because cen_pool_free does not wait for a driver call that hangs. The exit handler waits in the same way, but with a
+ * timeout: see cen_runtime_exit_timeout_set.
  *
- * Blocking: until that is the case, or until the deadline (CEN_DEFAULT: CEN_NEVER).
+ * Blocking: until the runtime is idle, or until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
  *   OK
  *   TIMEOUT  the deadline passed first
@@ -115,24 +116,24 @@ CEN_API cen_status cen_runtime_wait_idle(cen_runtime *runtime, cen_deadline dead
  * exit. Nothing is closed or freed.
  *
  * Exit handlers run last in, first out. The handler is registered again after the first `prepare` or `init` of each
- * driver, so it runs before any handlers that a client library registers there. A program whose jobs use a library with
- * such a handler (such as OpenSSL) must initialise that library before it creates its first pool or posts its first
- * job. quick_exit and _exit do not run the handler.
+ * driver, so it runs before any handlers that a client library registers during those calls. A program whose jobs use a
+ * library with such a handler (such as OpenSSL) must initialise that library before it creates its first pool or posts
+ * its first job. quick_exit and _exit do not run the handler.
  * Returns:
  *   OK
  *   INVALID  ns is negative and neither CEN_OFF nor CEN_NONE, or ns is 1 to 99,999
  */
 CEN_API cen_status cen_runtime_exit_timeout_set(int64_t ns);
 
-/* Set how many driver calls a runtime makes at a time on helper threads. NULL: the process's own runtime, now and
- * whenever it is created again. Values are those of cen_runtime_options.max_helpers; 0 is the default, 256. Calls in
- * progress are not interrupted.
+/* Set the maximum number of driver calls that a runtime makes at a time on helper threads. NULL: the process's own
+ * runtime, both now and whenever it is created again. The values are those of cen_runtime_options.max_helpers; 0 means
+ * the default, 256. Calls in progress are not interrupted.
  *
- * At the limit, calls wait, and begin in this order:
+ * When the limit is reached, further calls wait. They then begin in this order:
  *   - calls of pools whose last call succeeded
  *   - closes
- *   - calls of pools whose last call failed or is taking too long, or that have not made any; one call in eight is one
- *     of these
+ *   - calls of pools whose last call failed or is taking too long, or that have not made any; one call in eight comes
+ *     from this group
  * One helper is reserved for closes, and a quarter of the helpers are reserved for pools whose last call succeeded.
  * Apart from closes, one pool makes at most half as many calls at a time as the limit allows. So a server that does not
  * reply cannot stop another pool. If a take times out because no helper is free, the error text says so.
@@ -146,43 +147,44 @@ CEN_API cen_status cen_runtime_exit_timeout_set(int64_t ns);
 CEN_API cen_status cen_runtime_max_helpers_set(cen_runtime *runtime, int32_t max_helpers);
 
 /* Run everything that is due in a manual runtime, on this thread. Return the number of nanoseconds after which to call
- * this again: when something will be due, or a little earlier if that is far away. 0: call it again immediately. -1: no
- * deadline is pending.
+ * this again. This is the time until something is due, or a little less if that time is long. 0: call it again
+ * immediately. -1: no deadline is pending.
  *
  * Work that creates more work does not make the call run forever: it returns 0 after at most 2000 callbacks. One thread
  * at a time runs what is due. A poll by a second thread in the meantime, or from within a callback, runs nothing and
  * returns 0. For a runtime with threads, or one of the parent process, this does nothing and returns -1. */
 CEN_API int64_t cen_runtime_poll(cen_runtime *runtime);
 
-/* Return the descriptor of a manual runtime. It becomes readable when there is something to do earlier than the last
- * poll returned. cen_runtime_poll makes it unreadable. Return -1 if the runtime has no descriptor. */
+/* Return the descriptor of a manual runtime. It becomes readable when there is something to do before the time that the
+ * last poll returned. cen_runtime_poll makes it unreadable again. Return -1 if the runtime has no descriptor. */
 CEN_API int cen_runtime_fd(cen_runtime *runtime);
 
 /* Return the time of the runtime's clock, in nanoseconds: that of cen_clock, or virtual time. NULL: the process's own
  * runtime. */
 CEN_API int64_t cen_runtime_now(const cen_runtime *runtime);
 
-/* Advance virtual time by `ns`, and run everything that becomes due on the way, each at its own moment. Threads that
- * wait for a pool of this runtime notice within a few milliseconds.
+/* Advance virtual time by `ns`. Run everything that becomes due on the way, each item at its own virtual time. Threads
+ * that wait for a pool of this runtime notice within a few milliseconds.
  *
- * Blocking: as long as another thread polls.
+ * Blocking: waits while another thread is polling the runtime.
  * Returns:
  *   OK
  *   INVALID  runtime is NULL or has no virtual clock, or ns is negative
- *   MISUSE   called from within what cen_runtime_advance or cen_runtime_poll runs
+ *   MISUSE   called from within a callback that cen_runtime_advance or cen_runtime_poll runs
  *   FORKED   the runtime belongs to the parent process
  */
 CEN_API cen_status cen_runtime_advance(cen_runtime *runtime, int64_t ns);
 
 /* Return the runtime as an executor. Jobs run on its helper threads, where they may block: jobs do not delay each
- * other, and run in no particular order. In a manual runtime, they run in poll and advance, one after the other, in the
- * order in which they were posted. Posting allocates no memory and cannot fail. If no thread can be started, the job
- * waits for the existing helpers, for the next post, or for the timer thread, which tries ten times a second.
+ * other, and run in no particular order. In a manual runtime, they run within cen_runtime_poll and cen_runtime_advance,
+ * one after another, in the order in which they were posted. Posting allocates no memory and cannot fail. If no thread
+ * can be started, the job waits for the existing helpers, for the next post, or for the timer thread, which tries ten
+ * times a second.
  *
  * NULL: the process's own runtime. Each job counts as one of its users from the post until the job has returned. So the
- * runtime exists while there are jobs, and ends with the last one. If a program has no pool or actor and posts only
- * occasionally, threads are started and ended for each job. If there is no memory to create the runtime, the job waits
- * for the next post, or for the next pool or actor that uses the runtime.
+ * runtime exists while there are jobs. It ends after the last one if it has no other users. If a program has no pool or
+ * actor and posts only occasionally, threads are started and ended for each job. If there is no memory to create the
+ * runtime, the job waits for the next post, or for the next pool or actor that uses the runtime.
  *
  * An explicit runtime can be freed when no job is queued. cen_runtime_free waits for running jobs, which may post more.
  * In a forked child, jobs that are posted to the parent's runtime run on the child's own runtime. Jobs from before the
@@ -196,7 +198,7 @@ typedef struct cen_runtime_stats {
     uint32_t helpers;     /* helper threads, for calls that may block */
     uint32_t busy;        /* helper threads in a call */
     uint32_t queued;      /* calls that wait for a helper */
-    uint32_t timers;      /* deadlines that are pending */
+    uint32_t timers;      /* pending deadlines */
     bool has_keeper;      /* the timer thread exists */
     uint32_t waiting;     /* queued calls that wait because max_helpers is reached */
     uint32_t max_helpers; /* the limit; UINT32_MAX: none */

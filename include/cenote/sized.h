@@ -10,8 +10,8 @@
  *     if (cen_pool_stats_get(pool, &stats) == CEN_OK) printf("%u idle\n", stats.idle);
  *
  * The rule, for a caller's struct of `size` bytes:
- *  - A smaller struct is accepted. The library reads and writes no byte beyond `size`. Options that the caller does not
- *    know have their defaults.
+ *  - A smaller struct is accepted. The library reads and writes no byte beyond `size`. Options that are unknown to the
+ *    caller have their defaults.
  *  - A larger struct is accepted if the bytes that the library does not know are zero. Otherwise the call fails with
  *    INVALID, because the library would ignore a setting.
  *  - A `size` of 0 is INVALID, because the struct was not initialised. A `size` that is smaller than the field itself
@@ -46,8 +46,8 @@ template <typename type> inline type cen_sized_()
 #define CEN_SIZED(type) ((type){.size = sizeof(type)})
 #endif
 
-/* Internal part of CEN_POOL_OPTIONS and the other options macros: an expression; in C, a compound literal. It
- * initialises a variable or is assigned to one. In C, its address may also be passed directly:
+/* Internal part of CEN_POOL_OPTIONS and the other options macros: an expression; in C, a compound literal. It can
+ * initialise a variable or be assigned to one. In C, its address may also be passed directly:
  * `cen_owner_new(&CEN_OWNER_OPTIONS(.name = "jobs"), ...)`. */
 #ifdef __cplusplus
 #define CEN_OPTIONS_(type, ...) (type{.size = sizeof(type), __VA_ARGS__})
@@ -65,8 +65,8 @@ extern "C" {
 /* ---- For drivers that have their own options --------------------------- */
 
 /* Copy the caller's struct `given` into `out`, a struct of `known` bytes, and zero the fields that the caller's struct
- * does not contain. A field that `size` cuts off is left out. Afterwards, out->size is `known`. The error text begins
- * with `what`, for example "cen_pq: options".
+ * does not contain. A field that lies only partly within `size` is not copied. Afterwards, out->size is `known`. The
+ * error text begins with `what`, for example "cen_pq: options".
  * Returns:
  *   OK       *out is filled in
  *   INVALID  given is NULL, its size is not valid, or unknown bytes in it are not zero; *out is not written

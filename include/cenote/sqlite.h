@@ -10,8 +10,8 @@
  *         if (cen_sqlite_prepare(db, "insert into orders values (?)", &insert, &error) == CEN_OK) sqlite3_step(insert);
  *     }
  *
- * SQLite lets only one connection write at a time. If many threads read and some write, let the writers wait in the
- * wait queue of a pool of one connection, which is fair and supports deadlines. SQLite itself waits by polling.
+ * SQLite lets only one connection write at a time. If many threads read and some write, give the writers a pool with
+ * one connection: its wait queue is fair and supports deadlines. SQLite itself waits by polling.
  *
  *     cen_sqlite_pool *orders;
  *     cen_sqlite_pool_options options = CEN_SQLITE_POOL_OPTIONS(.path = "/var/lib/shop/orders.db", .readers = 8);
@@ -75,7 +75,7 @@ typedef struct cen_sqlite_options {
      * of the pool share and that lives as long as the pool. If the URI gives each connection its own database
      * ("file::memory:" without cache=shared), only one connection is allowed. */
     const char *path;
-    bool read_only;  /* the file must exist, and writes fail with SQLITE_READONLY */
+    bool read_only;  /* the file must exist; writes fail with SQLITE_READONLY */
     bool must_exist; /* a missing file is not created: an open fails with ABSENT */
     /* How long a statement waits for a lock held by another connection; default 5 s, CEN_OFF: no limit, CEN_NONE: it
      * does not wait. The wait ends early when the lease is revoked. */
@@ -109,10 +109,10 @@ CEN_API cen_driver cen_sqlite_with(const cen_sqlite_options *options);
 
 /* ---- For holders of a connection ----------------------------------------------- */
 
-/* Get the prepared statement for a text, ready to be bound and stepped. It comes from the connection's cache if it was
- * prepared before. The same text gives the same statement again, unless that statement still has rows to step to; in
- * that case, it gives a second statement. The least recently used statements leave the cache, but never one that has
- * been used since the connection was taken.
+/* Get the prepared statement for the given SQL text, ready to be bound and stepped. It comes from the connection's
+ * cache if it has been prepared before. The same text yields the same statement again, unless that statement still has
+ * rows to step to; in that case, it yields a second statement. The least recently used statements leave the cache, but
+ * never one that has been used since the connection was taken.
  *
  * Ownership: the statement belongs to the connection. Do not finalize it, and do not use it after giving the connection
  * back.
@@ -122,7 +122,7 @@ CEN_API cen_driver cen_sqlite_with(const cen_sqlite_options *options);
  *                exactly one statement
  *   BUSY         the database stayed locked while its schema was read
  *   INTERRUPTED  the connection was revoked
- *   DRIVER       SQLite refuses the text; error->code is its extended code
+ *   DRIVER       SQLite refused the text; error->code is its extended code
  *   NO_MEMORY    out of memory
  *   FORKED       the connection belongs to the parent process
  */

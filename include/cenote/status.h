@@ -2,7 +2,7 @@
 /*
  * Status codes, causes, and the error of an operation.
  *
- * Every function that can fail returns a cen_status. A function with more to report also takes a pointer to a
+ * Every function that can fail returns a cen_status. A function that has more to report also takes a pointer to a
  * cen_error, which belongs to the caller. The pointer may always be NULL.
  *
  *     cen_error err;
@@ -74,7 +74,7 @@ typedef enum cen_status {
     X(1, QUEUE_FULL, "queue_full")          /* the wait queue is full: max_waiters */ \
     X(2, BREAKER_OPEN, "breaker_open")      /* opens are failing, and the circuit breaker is open or half-open */ \
     X(3, LATE, "late")                      /* it would most likely be served after its deadline: refuse_late */ \
-    X(4, SHED, "shed")                      /* load shedding: waits have been too long for too long */ \
+    X(4, SHED, "shed")                      /* load shedding: waits have exceeded the target for too long */ \
     X(5, LANE_FULL, "lane_full")            /* the lane has as many tasks as allowed: max_tasks */ \
     X(6, ALL_LANES_FULL, "all_lanes_full")  /* all lanes together have as many tasks as allowed: max_total */ \
     X(7, CLOSED, "closed")                  /* the component is closed or stopped */ \

@@ -13,10 +13,10 @@
  *         cen_pool_give(&lease);
  *     }
  *
- * A token that has been set stays set. A call that receives it later returns CEN_INTERRUPTED immediately, so a stop is
- * never lost by coming too early. These calls accept a token: cen_pool_take_stoppable, cen_pool_take_with,
- * cen_pool_enter_with (cenote/pool.h), cen_future_wait_stoppable (cenote/future.h), cen_select_stoppable
- * (cenote/queue.h).
+ * Once set, a token stays set until it is reset. A call that receives the token later returns CEN_INTERRUPTED
+ * immediately, so a stop that comes too early is not lost. These calls accept a token: cen_pool_take_stoppable,
+ * cen_pool_take_with, cen_pool_enter_with (cenote/pool.h), cen_future_wait_stoppable (cenote/future.h),
+ * cen_select_stoppable (cenote/queue.h).
  *
  * A stopped take leaves the wait queue. To keep its place in the queue, start an asynchronous take
  * (cenote/pool_async.h) and wait for its future with cen_future_wait_stoppable. If the wait is stopped, the take stays
@@ -74,7 +74,8 @@ CEN_API void cen_stop_token_init(cen_stop_token *stop);
  * Blocking: never waits. The time is proportional to the number of waiting calls. */
 CEN_API void cen_stop_token_set(cen_stop_token *stop);
 
-/* Clear the token: calls that receive it from now on wait again. Calls that were stopped stay stopped. */
+/* Clear the token: calls that receive it from now on wait again. Calls that the token has already stopped are not
+ * affected. */
 CEN_API void cen_stop_token_reset(cen_stop_token *stop);
 
 /* Return true if the token is set. A NULL token is never set. This function is async-signal-safe. */

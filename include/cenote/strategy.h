@@ -2,20 +2,21 @@
 /*
  * Load balancing strategies: which member (backend) a router picks. libcenote-route.
  *
- * A strategy is a value { type, argument }. Those below are ready to use. The last column is what concurrent picks
- * share:
+ * A strategy is a value { type, argument }. The following strategies are ready to use. The last column shows what
+ * concurrent picks share:
  *
- *     random               each member equally likely, by the thread's own numbers    nothing
+ *     random               each member equally likely, from the thread's own numbers  nothing
  *     round robin          in turn, each thread by itself                             nothing; skips if members change
  *     round robin, shared  in turn, by one counter for all threads                    one word; skips if members change
  *     round robin, strict  exactly the member that was picked longest ago             a lock
- *     least in flight      exactly the fewest uses; of equals the one idle longest    a lock
+ *     least in flight      exactly the fewest uses; on a tie, the one idle longest    a lock
  *     two choices          the less used of two members at random                     nothing
  *     peak EWMA            the lower cost (latency x uses) of two members at random   one word of the member
  *     weighted             at random, in proportion to weight                         nothing
  *     consistent hash      by the key of the pick; few keys move when members change  nothing
  *
- * To write another strategy, fill in a cen_strategy_type. The nine above, in src/router, can serve as models.
+ * To write another strategy, fill in a cen_strategy_type. The nine strategies above, in src/router, can serve as
+ * models.
  */
 #ifndef CENOTE_STRATEGY_H
 #define CENOTE_STRATEGY_H
@@ -44,11 +45,11 @@ typedef struct cen_route_hint {
 /* Return a number for a key of bytes. It is the same in every process and on every machine. */
 CEN_API uint64_t cen_route_key(const void *bytes, size_t size);
 
-/* The members that may be picked, as strategies see them. A set never changes: a change of members publishes a new
- * one. */
+/* The members that may be picked, as strategies see them. A set never changes: when the members change, a new set is
+ * published. */
 typedef struct cen_member_set {
     uint32_t count;
-    uint32_t quick_;   /* private: which of the inline picks is the strategy's */
+    uint32_t quick_;   /* private: the kind of inline pick that the strategy has */
     const void *table; /* the strategy's, for this set */
     /* private: `count` members; cen_member_set_at reads them */
     CEN_ATOMIC_(cen_member *) at_[1];
@@ -57,7 +58,7 @@ typedef struct cen_member_set {
 /* Return the member at an index below set->count. */
 CEN_API cen_member *cen_member_set_at(const cen_member_set *set, uint32_t index);
 
-/* What a strategy needs: values for cen_strategy_type.needs. */
+/* Values for cen_strategy_type.needs: the information that a strategy needs. */
 enum {
     CEN_STRATEGY_LOAD = 1 << 0,    /* the strategy calls cen_member_load */
     CEN_STRATEGY_LATENCY = 1 << 1, /* `ended` needs the latency */
@@ -69,12 +70,13 @@ typedef struct cen_strategy_type {
     size_t size;        /* sizeof(cen_strategy_type) */
     const char *name;   /* for error texts */
     unsigned needs;     /* CEN_STRATEGY_LOAD, CEN_STRATEGY_LATENCY, both or 0 */
-    size_t member_size; /* bytes for the strategy in each member, zero when the member is added; see cen_member_data */
-    /* Called when a router is created, and when it ends. init writes the strategy's state for this router to *state. */
+    size_t member_size; /* bytes of strategy data in each member, initially zero; see cen_member_data */
+    /* init is called when a router is created, and fini when it ends. init writes the strategy's state for this router
+     * to *state. */
     cen_status (*init)(const void *argument, const cen_allocator *allocator, void **state, cen_error *error);
     void (*fini)(void *state, const cen_allocator *allocator);
     /* Called under the router's lock before a set is published. arrange fills in the set's table: table_size(count)
-     * bytes, all zero. The size must not be smaller for more members. */
+     * bytes, all zero. The size must not decrease as the number of members grows. */
     size_t (*table_size)(void *state, uint32_t count);
     void (*arrange)(void *state, const cen_member_set *set, void *table);
     /* Called under the router's lock when a member joins the set or leaves it. A member that left may still be picked
@@ -84,7 +86,8 @@ typedef struct cen_strategy_type {
     /* Returns one member of the set, which is not empty. Called by any thread, in a read section. If `used` is true, a
      * use of the member begins, and one call of `ended` for it follows. */
     cen_member *(*pick)(void *state, const cen_member_set *set, const cen_route_hint *hint, bool used);
-    /* Called when a use begins that pick did not choose: a caller waited, and this member has room. */
+    /* Called when a use begins on a member that `pick` did not choose: a caller was waiting for room, and this member
+     * has room. */
     void (*begun)(void *state, cen_member *member);
     /* Called when a use has ended. latency_ns is 0 if the latency is not known. It is negative if the use says nothing
      * about the member because it was cancelled, or because it did not begin (the member was full). */
@@ -114,8 +117,9 @@ CEN_API cen_strategy cen_strategy_strict_round_robin(void);
 CEN_API cen_strategy cen_strategy_least_in_flight(void);
 CEN_API cen_strategy cen_strategy_two_choices(void);
 
-/* Pick two members at random, and take the one with the lower cost. The latency of a member rises immediately with a
- * slower reply, and halves every seven seconds. A failure doubles it. It is unknown when a member comes up. */
+/* Pick two members at random, and take the one with the lower cost. A member's latency is a moving average: it rises
+ * immediately after a slower reply, and halves every seven seconds. A failure doubles it. The latency is not yet known
+ * when a member comes up. */
 CEN_API cen_strategy cen_strategy_peak_ewma(void);
 
 /* Pick at random, in proportion to the members' weights. */
@@ -125,18 +129,18 @@ CEN_API cen_strategy cen_strategy_weighted(void);
  * is about a tenth above the mean, and the smallest is about a tenth below it. */
 CEN_API cen_strategy cen_strategy_consistent_hash(void);
 
-/* ---- For strategies of a program's own --------------------------------------------- */
+/* ---- For a program's own strategies ------------------------------------------------- */
 
 /* Return the member's uses in flight. The number is exact if the member has a limit. Otherwise, it is exact for the
- * calling thread's own uses, and includes the uses of other threads as of the thread's last look at them. The thread
- * looks again after every 8 of its own uses of the member (every 64 while it has none in flight), and in about one in
- * 64 calls of this function. */
+ * calling thread's own uses, and includes the uses of other threads as they were when this thread last looked at them.
+ * The thread looks again after every 8 of its own uses of the member (every 64 while it has none in flight), and in
+ * about one in 64 calls of this function. */
 CEN_API uint64_t cen_member_load(const cen_member *member);
 /* Return the member's weight. */
 CEN_API uint32_t cen_member_weight(const cen_member *member);
 /* Return what cen_route_key returns for the member's name. */
 CEN_API uint64_t cen_member_hash(const cen_member *member);
-/* Return the strategy's bytes in the member: member_size of them. */
+/* Return the strategy's data in the member: member_size bytes. */
 CEN_API void *cen_member_data(const cen_member *member);
 
 /* Return a random number below n, which must not be 0, from the thread's own generator. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A supervisor: starts children in order, restarts them according to rules when they end, and stops them in reverse
- * order. libcenote-route.
+ * A supervisor: starts children in order, restarts them according to their restart policies when they end, and stops
+ * them in reverse order. libcenote-route.
  *
  *     cen_status connect(void *link, cen_child child, cen_error *error);                // may block
  *     void hang_up(void *link, cen_child child);                                        // asks it to end
@@ -19,27 +19,27 @@
  *     cen_supervisor_stop(supervisor, cen_in_s(10), &report, NULL);
  *     cen_supervisor_free(supervisor);
  *
- * A child is anything with a start and an end: a connection, a thread, another supervisor. Each start of a child has
- * its own cen_child, a small value that may be copied and kept for any length of time. A report about a start that is
- * over, or about a supervisor that was freed, is ignored.
+ * A child is anything with a start and an end: a connection, a thread, another supervisor. Each start of a child is
+ * identified by its own cen_child, a small value that may be copied and kept for any length of time. A report about a
+ * start that is over, or about a supervisor that was freed, is ignored.
  *
  * When a child ends, its restart policy decides whether it is restarted. `supervision` decides which other children are
  * restarted with it: none, all, or those that come after it. These are stopped first, in reverse order. Then all are
  * started in order. If there are more than max_restarts restarts within window_ns, the supervisor gives up: it stops
- * its children and is over. For the supervisor above it, this is the failure of a child. The first restart of a child
- * is immediate. If the child soon fails again, each further restart waits for a random time whose upper bound doubles
- * (back-off with jitter).
+ * its children and ends. If there is a supervisor above it, that supervisor treats this as the failure of a child. The
+ * first restart of a child is immediate. If the child soon fails again, each further restart waits for a random time
+ * whose upper bound doubles (back-off with jitter).
  *
  * Threads: every function may be called from any thread. The functions of children run on helpers of the runtime, with
  * no lock held; `run` has a thread of its own. They may block, and the functions of one child never delay those of
- * another. The listener is called by one thread at a time. With a manual runtime, all of these calls except `run` are
- * made in its poll, where they must not block.
+ * another. The listener is called by one thread at a time. With a manual runtime, all of these functions except `run`
+ * are called from within its poll call, and must not block.
  *
- * Functions that wait must not be called by the listener (MISUSE). With a manual runtime, they must not be called from
- * anything that its poll runs.
+ * The listener must not call functions that wait (MISUSE). With a manual runtime, code that runs within its poll call
+ * must not call them either.
  *
- * Fork: in the child, calls for a supervisor of the parent return FORKED, and reports about its children have no
- * effect, as if the children were over. cen_supervisor_free frees the memory.
+ * Fork: in the child process, calls on a supervisor of the parent return FORKED, and reports about the supervisor's
+ * children have no effect, as if these children were over. cen_supervisor_free frees the memory.
  */
 #ifndef CENOTE_SUPERVISOR_H
 #define CENOTE_SUPERVISOR_H
@@ -63,7 +63,7 @@ extern "C" {
 
 typedef struct cen_supervisor cen_supervisor;
 
-/* One start of one child. A plain value; all zero means that there is none. */
+/* One start of one child. A plain value; a value of all zeros refers to no start. */
 typedef struct cen_child {
     uint64_t supervisor_, number_;
 } cen_child;
@@ -86,17 +86,18 @@ typedef struct cen_child_options {
     const char *name;
     void *argument; /* passed to all functions below */
 
-    /* Start the child. OK: it is running or, if reports_start is set, will report when it is. Any other status: it is
-     * not running, and the start has left nothing behind; error->text says why. Set either this or `run`. */
+    /* Start the child. Return OK if the child is running or, if reports_start is set, will report later that it has
+     * started. Return any other status if the child is not running and the start has left nothing behind; state the
+     * reason in error->text. Set either this or `run`. */
     cen_status (*start)(void *argument, cen_child child, cen_error *error);
 
-    /* The child is a thread that runs this function. The child ends when the function returns. If it returns OK, this
-     * is a normal end. The thread may also end by pthread_exit or by cancellation, which are not normal ends. */
+    /* The child is a thread that runs this function. The child ends when the function returns. The end is normal if the
+     * function returns OK. The thread may also end through pthread_exit or cancellation; such an end is not normal. */
     cen_status (*run)(void *argument, cen_child child, cen_error *error);
 
     /* Ask the child to end. The child then calls cen_child_report_ended, during this call or later. Called at most once
-     * for each start that returned OK, and only after that start has returned. NULL: the child checks
-     * cen_child_is_stopping. */
+     * for each start that returned OK, and only after that start has returned. NULL: the child must check
+     * cen_child_is_stopping itself. */
     void (*stop)(void *argument, cen_child child);
 
     /* End the child by force. Called when shutdown_ns has passed since the child was asked to end, at the deadline of
@@ -108,15 +109,15 @@ typedef struct cen_child_options {
     /* the supervisor may stop once this child has ended for good: see auto_stop, which must be set; not for permanent
      * children */
     bool significant;
-    bool reports_start; /* it has started when cen_child_report_started is called, in start or later */
-    bool stops_at_once; /* it has ended when `stop` returns; requires `stop`; not with `run` */
-    bool kill_at_once;  /* it is killed instead of being asked to end; requires `kill` */
+    bool reports_start; /* the child has started once it calls cen_child_report_started, in start or later */
+    bool stops_at_once; /* the child has ended when `stop` returns; requires `stop`; not with `run` */
+    bool kill_at_once;  /* the child is killed instead of being asked to end; requires `kill` */
     int64_t start_ns;   /* a start that takes longer counts as failed, and is stopped; default and CEN_OFF: no limit */
     /* how long the child may take to end after being asked to; after that, it is killed, or abandoned if it has no
      * `kill`; default 5 s, CEN_OFF: no limit */
     int64_t shutdown_ns;
-    /* how long it may take to end after `kill`; after that, it is abandoned: counted, reported to the listener, and
-     * otherwise ignored; default 1 s, CEN_OFF is refused */
+    /* how long the child may take to end after `kill`; after that, it is abandoned: counted, reported to the listener,
+     * and otherwise ignored; default 1 s, CEN_OFF is refused */
     int64_t kill_ns;
     cen_supervisor *inner; /* the child is this supervisor: see cen_supervisor_child */
 } cen_child_options;
@@ -128,18 +129,20 @@ typedef struct cen_child_options {
  * accepted. Return false if it is ignored because the start is over, is being stopped, or was already reported. */
 CEN_API bool cen_child_report_started(cen_child child);
 
-/* Report that a child has ended, from any thread, at any time: normally (why is NULL), or with the reason. If the child
- * has not started yet, its start has failed. Return true if the report is accepted. Return false if it is ignored
- * because the start is over, its end was already reported, or the child is a thread.
+/* Report that a child has ended, from any thread, at any time. `why` is NULL for a normal end; otherwise, it is the
+ * reason. If the child has not started yet, the report means that its start has failed. Return true if the report is
+ * accepted. Return false if it is ignored because the start is over, its end was already reported, or the child is a
+ * thread.
  *
- * If start, stop or kill of the child is running, the supervisor continues once that call has returned. */
+ * If the child's start, stop or kill function is running, the supervisor continues when that function has returned. */
 CEN_API bool cen_child_report_ended(cen_child child, const cen_error *why);
 
 /* Report the end of a child through a future: the child ends when the future completes, and the end is normal if the
  * status is OK. The supervisor becomes the consumer of the future.
  *
- * Ownership: the future must stay in place, even if it is done, until the supervisor reports that the child has ended,
- * failed to start or was abandoned, starts it again, or is over. Then it belongs to the program again.
+ * Ownership: the future must stay in place, even after it has completed, until the supervisor reports that the child
+ * has ended, failed to start or was abandoned, or until it starts the child again, or until it is over. After that, the
+ * future belongs to the program again.
  * Returns:
  *   OK       the future is watched
  *   INVALID  death is NULL
@@ -148,8 +151,9 @@ CEN_API bool cen_child_report_ended(cen_child child, const cen_error *why);
  */
 CEN_API cen_status cen_child_watch(cen_child child, cen_future *death);
 
-/* Get the owner of the entries that this start registers (see registry.h). The first call creates it. It ends when the
- * start is over, before the child is restarted and before the listener is called, so its entries are gone by then.
+/* Get the owner of the entries that this start registers (see registry.h). The first call creates the owner. The owner
+ * ends when the start is over, before the child is restarted and before the listener is called, so its entries are gone
+ * by then.
  *
  * Ownership: *out is held for the caller, who must drop it with cen_owner_drop.
  * Returns:
@@ -167,9 +171,9 @@ CEN_API bool cen_child_is_stopping(cen_child child);
 
 /* Which children are restarted when the policy of one of them calls for a restart. */
 typedef enum cen_supervision {
-    CEN_ONE_FOR_ONE = 0, /* that one */
-    CEN_ONE_FOR_ALL,     /* all */
-    CEN_REST_FOR_ONE,    /* that one and those after it */
+    CEN_ONE_FOR_ONE = 0, /* only that child */
+    CEN_ONE_FOR_ALL,     /* all children */
+    CEN_REST_FOR_ONE,    /* that child and those after it */
 } cen_supervision;
 
 /* Whether the supervisor stops by itself, as if by cen_supervisor_request_stop, when significant children have ended
@@ -189,9 +193,9 @@ typedef enum cen_child_state {
     CEN_CHILD_STOPPING,
 } cen_child_state;
 
-/* An event, valid while the listener is called. */
+/* An event. It is valid only until the listener returns. */
 typedef struct cen_supervisor_event {
-    cen_event_kind kind; /* one of those of supervisors, CEN_EVENT_CHILD_STARTED to CEN_EVENT_OVER: cenote/events.h */
+    cen_event_kind kind; /* a kind for supervisors, CEN_EVENT_CHILD_STARTED to CEN_EVENT_OVER: see cenote/events.h */
     cen_supervisor *supervisor;
     const char *name;       /* the child's; in GAVE_UP and OVER, the supervisor's */
     cen_child child;        /* the start that the event is about, or none */
@@ -226,13 +230,14 @@ typedef struct cen_supervisor_options {
 
     /* A child whose first start fails is treated like one that fails later: its start is retried, and
      * cen_supervisor_new does not fail because of it. With ONE_FOR_ONE, cen_supervisor_new does not wait for the second
-     * attempt. Otherwise, it does, because the children after this one depend on it. */
+     * attempt. With the other values of `supervision`, it does, because the children after the failed one depend on
+     * it. */
     bool retry_start;
     bool stop_together; /* all children are asked to end at the same time, instead of one by one in reverse order */
-    bool nested;        /* cen_supervisor_new starts nothing: it will be the child of another supervisor */
+    bool nested;        /* cen_supervisor_new starts nothing: this one will be the child of another supervisor */
     /* If this is not NULL, cen_supervisor_new does not wait. The future completes when all children have started, or
-     * fails with the error. If the supervisor is stopped before that, the future completes with OK when the supervisor
-     * is over. Not allowed with `nested`. */
+     * fails with the error of the start that failed. If the supervisor is stopped before that, the future completes
+     * with OK when the supervisor is over. Not allowed with `nested`. */
     cen_future *started;
 
     /* Called with each event, in order, one at a time. */
@@ -247,8 +252,8 @@ typedef struct cen_supervisor_options {
 /* Options with the given fields: CEN_SUPERVISOR_OPTIONS(.name = "store"). All others are zero. */
 #define CEN_SUPERVISOR_OPTIONS(...) CEN_OPTIONS_(cen_supervisor_options, __VA_ARGS__)
 
-/* Create a supervisor and start its children, one after the other. If one cannot be started, those before it are
- * stopped again, and no supervisor is created.
+/* Create a supervisor and start its children, one after the other. If a child cannot be started, the children before it
+ * are stopped again, and no supervisor is created.
  *
  * Blocking: until the last child has started. If options.nested is set, nothing is started. If options.started is set,
  * this does not wait; if a start fails later, the supervisor is over, and must be freed.
@@ -261,7 +266,7 @@ typedef struct cen_supervisor_options {
  *   SYSTEM     the timer thread could not be started
  *   FORKED     options.runtime belongs to the parent process
  *   MISUSE     options.started was promised or cancelled before
- *   TIMEOUT    a child had not started after its start_ns
+ *   TIMEOUT    a child did not start within its start_ns
  *   others     a child could not be started: the status of its start
  */
 CEN_API cen_status cen_supervisor_new(const cen_supervisor_options *options, cen_supervisor **out, cen_error *error);
@@ -285,13 +290,13 @@ static inline cen_child_options cen_supervisor_child(cen_supervisor *inner)
 typedef struct cen_supervisor_report {
     size_t size;        /* sizeof(cen_supervisor_report), set by CEN_SIZED */
     uint32_t ended;     /* children that ended because of the stop, within their time */
-    uint32_t killed;    /* of these, after `kill` was called */
+    uint32_t killed;    /* of these, children that ended after `kill` was called */
     uint32_t abandoned; /* children that did not end in time */
 } cen_supervisor_report;
 
-/* Stop the children in reverse order, each within its own time. When the deadline passes, all children that remain are
- * killed, if they have a `kill`, and abandoned without any further wait. *report, if not NULL, is filled in if the
- * status is OK or TIMEOUT. If the supervisor is already over, this returns OK and the last report.
+/* Stop the children in reverse order, each within its shutdown time. When the deadline passes, all children that remain
+ * are killed, if they have a `kill`, and are abandoned without any further wait. *report, if not NULL, is filled in if
+ * the status is OK or TIMEOUT. If the supervisor is already over, this returns OK and the last report.
  *
  * Blocking: until all children have ended, or until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
@@ -326,8 +331,8 @@ CEN_API cen_status cen_supervisor_request_stop(cen_supervisor *supervisor);
 CEN_API cen_status cen_supervisor_watch(cen_supervisor *supervisor, cen_future *future);
 
 /* Free a supervisor that is over. NULL is allowed. After cen_supervisor_stop has returned OK or TIMEOUT, this returns
- * OK. Calls of abandoned children that have not returned yet keep some of the memory, and the runtime, in use until
- * they return. In a forked child, this only frees memory.
+ * OK. If a function of an abandoned child has not returned yet, some of the memory, and the runtime, remain in use
+ * until it returns. In a forked child, cen_supervisor_free only frees memory.
  * Returns:
  *   OK    the supervisor is freed, or was NULL
  *   BUSY  it is not over; nothing changes
@@ -375,7 +380,7 @@ CEN_API cen_status cen_supervisor_terminate(cen_supervisor *supervisor, const ch
 CEN_API cen_status cen_supervisor_remove(cen_supervisor *supervisor, const char *name, cen_deadline deadline,
                                          cen_error *error);
 
-/* Stop one child as cen_supervisor_terminate does, by its start.
+/* Stop one child, identified by its start, as cen_supervisor_terminate does.
  *
  * Blocking: until the child has ended, or until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
@@ -438,8 +443,8 @@ typedef struct cen_child_stats {
     cen_supervisor *inner; /* the supervisor that is the child, or NULL */
     uint64_t starts;       /* how often it has started, for whatever reason */
     uint64_t restarts;     /* restarts that were caused by its own end or its own failed start */
-    int64_t since;         /* the moment at which it entered this state, on the runtime's clock */
-    int64_t until;         /* WAITING: the moment at which it will be started; otherwise 0 */
+    int64_t since;         /* the time at which it entered this state, as measured by the runtime's clock */
+    int64_t until;         /* WAITING: the time at which it will be started; otherwise 0 */
     cen_error error;       /* of its last abnormal end or failed start; if there was none, the status is OK */
     uint64_t inner_number; /* cen_component_number of inner; 0: there is none */
 } cen_child_stats;

@@ -13,9 +13,9 @@
  *     if (cen_future_cancel(&timer.future)) puts("in time");      // on_time is never called
  *
  * Memory: from cen_timer_start until the future is done or cancelled, the struct belongs to the library and must stay
- * in place, as future.h says.
+ * in place; see future.h.
  *
- * Threads: as future.h says. A thread must start a timer before it shares the timer with other threads.
+ * Threads: see future.h. A thread must start a timer before it shares the timer with other threads.
  * Fork: a timer that was started in the parent never completes in the child, where cen_future_cancel returns true.
  */
 #ifndef CENOTE_TIMER_H
@@ -58,7 +58,7 @@ CEN_API void cen_timer_init(cen_timer *timer);
  * are started only occasionally, a thread is started and ended for each of them. To avoid this, start the next timer
  * before the last one completes, or in its inline `done`.
  * Callbacks: the future never completes within this call. The runtime's timer thread completes it; in a manual runtime,
- * poll or advance does. An inline `done` runs there and should be short.
+ * cen_runtime_poll or cen_runtime_advance completes it. An inline `done` runs on that thread and should be short.
  * Returns:
  *   OK         the timer is running
  *   INVALID    timer is NULL, or `when` is CEN_DEFAULT: a timer has no default
