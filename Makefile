@@ -85,7 +85,7 @@ bench: bench-queue bench-pool bench-async bench-crew bench-route bench-drivers b
 
 .PHONY: bench-all
 bench-all:
-	@tools/install-packages bench servers drivers
+	@tools/install-packages bench servers drivers curl
 	bench/table/run
 
 bench-queue:
@@ -167,10 +167,11 @@ site:
 	@tools/site
 
 install:
-	@tools/install-packages core $(if $(filter OFF,$(ROUTE)),,route) $(if $(filter OFF,$(DRIVERS)),,drivers) $(if $(filter OFF,$(INSPECT)),,inspect) $(if $(filter OFF,$(TOOL)),,tool)
+	@tools/install-packages core $(if $(filter OFF,$(ROUTE)),,route) $(if $(filter OFF,$(DRIVERS)),,drivers) $(if $(filter OFF,$(ROUTE) $(DRIVERS)),,curl) $(if $(filter OFF,$(INSPECT)),,inspect) $(if $(filter OFF,$(TOOL)),,tool)
 	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)' -DCENOTE_ROUTE='$(ROUTE)' -DCENOTE_DRIVERS='$(DRIVERS)' -DCENOTE_INSPECT='$(INSPECT)' \
 		-DCENOTE_TOOL='$(TOOL)' -DCENOTE_EXAMPLES=OFF
 	DESTDIR='$(DESTDIR)' cmake --install build/release
+	@[ -d build/release/manual ] || echo 'The manual pages of section 3 were left out: they need python3 (tools/install-packages reference).'
 
 clean:
 	rm -rf build
