@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { browser, shop, watch, hosts, open, page, show, textOf } from './desk.mjs';
-import { Shop, TOKEN, test, until } from './stage.mjs';
+import { Shop, TOKEN, Watch, test, until } from './stage.mjs';
 
 await test('a page that is not seen asks nothing', async () => {
     const seen = (hidden) =>
@@ -60,7 +60,7 @@ await test('a program that may only be looked at has no controls, and shows who 
 
 await test('a page of which a part did not come loads again by itself, and says so if that does not help', async () => {
     const context = await browser.newContext();
-    const visitor = watch.over(await context.newPage());
+    const visitor = await watch.over(await context.newPage());
     let [asked, refusals] = [0, 1];
     await visitor.route('**/numbers.js', (route) => (asked++ < refusals ? route.abort('connectionreset') : route.continue()));
     await watch.during(/ERR_CONNECTION_RESET|ERR_ABORTED/, async () => {
@@ -72,6 +72,22 @@ await test('a page of which a part did not come loads again by itself, and says 
         await until('the word', async () => /did not load/.test(await visitor.locator('#hello').innerText()));
         assert.equal(asked, 2 + 6);
     });
+    await context.close();
+});
+
+await test('a request that is given up too soon is noted by these tests', async () => {
+    const own = new Watch();
+    const context = await browser.newContext();
+    const visitor = await own.over(await context.newPage());
+    await visitor.goto(`${shop.address}?token=${TOKEN}`);
+    await until('the cards', async () => (await visitor.locator('article.card').count()) > 5);
+    await visitor.evaluate(async () => {
+        const gives = new AbortController();
+        const asked = fetch('api/components?given-up', { signal: gives.signal }).catch(() => {});
+        gives.abort();
+        await asked;
+    });
+    await until('the note', () => own.wrong.some((text) => /given-up net::ERR_ABORTED/.test(text)));
     await context.close();
 });
 

@@ -13,7 +13,7 @@ export const hosts = new Set([new URL(shop.address).host]);
 export async function open(options = {}, hash = '#/', address = shop.address) {
     const context = await browser.newContext({ viewport: WIDE, colorScheme: 'light', ...options });
     context.setDefaultTimeout(HANG_MS);
-    const page = watch.over(await context.newPage());
+    const page = await watch.over(await context.newPage());
     await visit(page, address + (hash.startsWith('#') ? `?token=${TOKEN}` : '') + hash);
     return page;
 }

@@ -119,18 +119,20 @@ export function launch() {
 // that instead of opening another. The page then loads again by itself (boot.js), or its next look succeeds (link.js).
 export const STALE_SOCKET = /ERR_SOCKET_NOT_CONNECTED/;
 
+// link.js gives up a request after five seconds; a fetch that is held up before it is sent is given up sooner.
+const GIVEN_UP_S = 4;
+
 // Everything that a page must not do is noted here, unless it was announced.
 export class Watch {
     constructor() {
         this.wrong = [];
         this.hosts = new Set();
         this.requests = 0;
-        this.began = new WeakMap();
         this.looks = 0;
         this.allowed = null;
     }
 
-    over(page) {
+    async over(page) {
         let leaves = false; // the context is being closed, or the page loads again: what is under way is aborted
         const note = (text) => {
             if (STALE_SOCKET.test(text)) leaves = true;
@@ -151,19 +153,28 @@ export class Watch {
             note(`dialog: ${dialog.message()}`);
             dialog.dismiss();
         });
-        // The page gives up a request after five seconds: a busy machine's fault, and shown as one.
-        const givenUp = (request) => performance.now() - this.began.get(request) > 4500;
         page.on('requestfailed', (request) => {
             const why = request.failure()?.errorText;
-            if (why === 'net::ERR_ABORTED' && (leaves || givenUp(request))) return;
-            note(`failed: ${request.url()} ${why}`);
+            if (why !== 'net::ERR_ABORTED') note(`failed: ${request.url()} ${why}`);
         });
+        // The page gives up a request after five seconds: a busy machine's fault, and shown as one. Both moments are the browser's
+        // own: its messages arrive late when this process was held up.
+        const began = new Map();
+        const inside = await context.newCDPSession(page);
+        inside.on('Network.requestWillBeSent', ({ requestId, timestamp, request }) =>
+            began.set(requestId, { at: timestamp, url: request.url }),
+        );
+        inside.on('Network.loadingFailed', ({ requestId, timestamp, errorText }) => {
+            const { at, url } = began.get(requestId) ?? { at: -Infinity };
+            if (errorText === 'net::ERR_ABORTED' && !leaves && timestamp - at < GIVEN_UP_S)
+                note(`failed: ${url} ${errorText} after ${(timestamp - at).toFixed(1)} s`);
+        });
+        await inside.send('Network.enable');
         page.on('response', (response) => {
             if (response.status() >= 400) note(`answer: ${response.status()} ${response.url()}`);
         });
         page.on('request', (request) => {
             this.requests++;
-            this.began.set(request, performance.now());
             if (/\/api\/components\?/.test(request.url())) this.looks++;
             this.hosts.add(new URL(request.url()).host);
         });
