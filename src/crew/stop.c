@@ -285,10 +285,11 @@ static bool end_workers(ceni_core *core, int64_t moment)
 
 static cen_status time_out(const ceni_core *core, const cen_crew_report *left, cen_error *error)
 {
-    return ceni_error_set(error, CEN_TIMEOUT, 0,
-                          "crew \"%s\": not stopped by the deadline: %llu tasks running, %llu waiting, %llu queued",
-                          core->crew->name, (unsigned long long)left->running, (unsigned long long)left->waiting,
-                          (unsigned long long)left->queued);
+    return ceni_error_set(
+        error, CEN_TIMEOUT, 0,
+        "crew \"%s\": not stopped by the deadline (tasks: %llu running, %llu waiting, %llu queued); call stop again",
+        core->crew->name, (unsigned long long)left->running, (unsigned long long)left->waiting,
+        (unsigned long long)left->queued);
 }
 
 cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report, cen_error *error)

@@ -90,10 +90,11 @@ static cen_status fail_stop(const cen_lanes *lanes, cen_status status, cen_error
 
 static cen_status tell_left(const cen_lanes *lanes, const cen_lane_report *left, cen_error *error)
 {
-    return ceni_error_set(error, CEN_TIMEOUT, 0,
-                          "lanes \"%s\": not stopped by the deadline: %llu tasks running, %llu waiting, %llu queued",
-                          lanes->name, (unsigned long long)left->running, (unsigned long long)left->waiting,
-                          (unsigned long long)left->queued);
+    return ceni_error_set(
+        error, CEN_TIMEOUT, 0,
+        "lanes \"%s\": not stopped by the deadline (tasks: %llu running, %llu waiting, %llu queued); call stop again",
+        lanes->name, (unsigned long long)left->running, (unsigned long long)left->waiting,
+        (unsigned long long)left->queued);
 }
 
 cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_lanes_report *report,

@@ -135,7 +135,9 @@ static cen_status hand_over(ceni_lane *lane, cen_task *task, cen_deadline deadli
     cen_deadline before = task->deadline;
     if (deadline.ns_) task->deadline = deadline;
     ceni_lane_admit(lane, task, now);
-    cen_status status = cen_crew_submit(lane->crew, task, NULL);
+    cen_error why;
+    why.text[0] = '\0'; /* the rest is written if the crew refuses the task */
+    cen_status status = cen_crew_submit(lane->crew, task, &why);
     if (status == CEN_OK) {
         ceni_lane_tally(lane, CENI_LANE_SUBMITTED);
         return CEN_OK;
@@ -143,8 +145,8 @@ static cen_status hand_over(ceni_lane *lane, cen_task *task, cen_deadline deadli
     ceni_lane_dismiss(lane, task);
     task->deadline = before;
     if (!ceni_planted(lanes_lose_what_the_crew_refuses)) ceni_ledger_give(&lane->lanes->ledger, lane->index);
-    ceni_error_set(error, status, 0, "lanes \"%s\": the crew of the %s lane refused a task: %s", lane->lanes->name,
-                   ceni_lane_names[lane->index], cen_status_text(status));
+    ceni_error_set(error, status, 0, "lanes \"%s\": the crew of the %s lane refused a task: %.300s", lane->lanes->name,
+                   ceni_lane_names[lane->index], why.text[0] ? why.text : cen_status_text(status));
     return ceni_error_because(error, cause_of(status), status);
 }
 
