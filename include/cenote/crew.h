@@ -89,7 +89,7 @@ typedef enum cen_next {
     CEN_NEXT_WAIT,     /* the next step runs when a future completes */
 } cen_next;
 
-/* One step of a task. It may block; see cen_blocking_begin. It must not call longjmp to jump out of the step.
+/* One step of a task. It may block; see cen_blocking_begin. It must not exit through longjmp.
  *
  * A step may call pthread_exit. If it has enabled cancellation itself, its thread may also be cancelled. In both cases,
  * the task ends with MISUSE, and the worker is replaced. Context hooks, observers and inline `done` callbacks must not
@@ -243,8 +243,8 @@ CEN_API cen_status cen_await(cen_future *future, cen_deadline deadline);
 
 /* Mark the beginning and the end of a section that blocks without using the processor. Workers in such a section do not
  * count towards options.workers: the crew runs other workers in their place, up to options.max threads, so that tasks
- * that need the processor do not wait. Sections may nest. A section that is still open when a step ends is ended then.
- * On threads that are not workers, these functions do nothing. */
+ * that need the processor do not wait. Sections may nest. If a section is still open when a step ends, it ends with the
+ * step. On threads that are not workers, these functions do nothing. */
 CEN_API void cen_blocking_begin(void);
 CEN_API void cen_blocking_end(void);
 

@@ -46,7 +46,7 @@ typedef struct cen_executor {
  * job runs after it, so the stack does not grow. A job that is run by an inbox or a runtime is the program's code and
  * does not count as a library call.
  *
- * An inline job must return: it must not end its thread or jump out by longjmp. If the thread is cancelled during the
+ * An inline job must return: it must not end its thread or exit through longjmp. If the thread is cancelled during the
  * job, it ends after the job has returned. */
 CEN_API cen_executor *cen_inline(void);
 

@@ -17,8 +17,8 @@
  *
  *     cen_future_then(&future, done, cen_inbox_executor(inbox));
  *
- * Consumer: a future has one consumer: a thread that waits, a `done` callback, a group, or code that polls the future
- * with cen_future_is_done.
+ * Consumer: a future has one consumer, which can be a thread that waits, a `done` callback, a group, or code that polls
+ * the future with cen_future_is_done.
  *
  * Memory: once the future is promised, the struct belongs to the library and must stay in place until one of these has
  * happened:
@@ -180,10 +180,10 @@ CEN_API cen_status cen_any_of(cen_group *group, cen_future *const members[], siz
  */
 CEN_API cen_status cen_all_of(cen_group *group, cen_future *const members[], size_t count);
 
-/* Leave a group: release its members. Afterwards, none of them has a consumer, whether or not it is done. Once the call
- * has returned, no member touches the group. If group->future is not done by then, it never completes. If it is done
- * and its `done` has not been called yet, the group must stay in place until `done` is entered. This function may be
- * called in `done`, and more than once. */
+/* Leave a group. This releases its members. Afterwards, none of them has a consumer, whether or not it is done. Once
+ * the call has returned, no member touches the group. If group->future is not done by then, it never completes. If it
+ * is done and its `done` has not been called yet, the group must stay in place until `done` is entered. This function
+ * may be called in `done`, and more than once. */
 CEN_API void cen_group_leave(cen_group *group);
 
 #ifdef __cplusplus

@@ -209,7 +209,7 @@ typedef struct cen_lane_stats {
     bool is_absent;
     uint64_t max;                        /* the limit */
     uint64_t admitted;                   /* tasks that count towards the limit now */
-    uint64_t queued, running, suspended; /* admitted and queued for a step, in a step, waiting for a future */
+    uint64_t queued, running, suspended; /* admitted tasks: queued for a step, in a step, waiting for a future */
     uint64_t submitted;                  /* tasks admitted so far */
     uint64_t done, failed;               /* tasks that began and are over, with OK or with another status */
     uint64_t cancelled, late, dropped;   /* tasks that never began: cancelled, past their deadline, dropped by a stop */

@@ -205,8 +205,8 @@ CEN_API cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_route_hint
  * starts it until its future has completed or has been cancelled: see future.h.
  *
  * A cancel is exact and does not wait. If it returns true, the operation never completes, and a reply that arrives
- * later is dropped. If it returns false, the operation has completed, or will complete in a moment: with its reply, or
- * with INTERRUPTED if a thread was working on it. */
+ * later is dropped. If it returns false, the operation has completed, or will complete shortly: with its reply, or with
+ * INTERRUPTED if a thread was working on it. */
 typedef struct cen_mux_pool_request_op {
     /* If it completes with OK, its value is the reply's address. Otherwise, its status is one of those of
      * cen_mux_pool_request, or INTERRUPTED after a cancel. */

@@ -109,7 +109,8 @@ CEN_API const char *cen_mux_server_address(const cen_mux_server *server);
  * dropped. NULL is allowed. */
 CEN_API void cen_mux_server_stop(cen_mux_server *server);
 
-/* Close the connection of one client, or of all clients if `client` is 0, as if it had broken: unsent replies are lost.
+/* Close the connection of one client, or of all clients if `client` is 0, as if the network had failed: unsent replies
+ * are lost.
  *
  * Blocking: until the loop's thread has closed it.
  * Returns:

@@ -44,7 +44,7 @@ typedef struct cen_entry cen_entry; /* see registry.h */
 /* Zero means the default in every field. Fields are only ever appended. */
 typedef struct cen_owner_options {
     size_t size;                    /* sizeof(cen_owner_options), set by the macro */
-    const char *name;               /* copied, cut after 47 bytes; for error texts; default "owner" and its id */
+    const char *name;               /* copied, cut after 47 bytes; for error texts; default "owner N" (N: its id) */
     const cen_allocator *allocator; /* default malloc */
 } cen_owner_options;
 
@@ -82,7 +82,7 @@ CEN_API cen_status cen_owner_end(cen_owner *owner);
  */
 CEN_API cen_status cen_owner_thread(cen_owner **out, cen_error *error);
 
-/* Hold the handle, and drop it again. While the handle is held, its memory stays valid, even if the owner ends. A
+/* Hold an owner's handle, or drop it again. While the handle is held, its memory stays valid, even if the owner ends. A
  * thread needs these functions when it uses an owner that another thread may end. */
 CEN_API void cen_owner_hold(cen_owner *owner);
 CEN_API void cen_owner_drop(cen_owner *owner);

@@ -20,9 +20,9 @@
  * are kept in the order in which they were registered.
  *
  * Reading (lookup, pick, nth, count, each) takes no lock and never waits. An entry that was found stays in memory until
- * the read section ends, even if it is removed in the meantime. If the program frees values, it must keep them for just
- * as long: `release` reports when a value may be freed. A call does not find an entry that was removed before the call
- * began.
+ * the read section ends, even if it is removed in the meantime. If the program frees values, it must keep them for the
+ * same length of time: `release` reports when a value may be freed. A call does not find an entry that was removed
+ * before the call began.
  *
  * Changing (register, unregister, remove, update) takes a lock. The time that a change takes does not depend on the
  * number of entries under the key or in the registry. If many entries were removed in a short time, or many keys were
@@ -165,7 +165,7 @@ CEN_API cen_status cen_registry_free(cen_registry *registry);
 CEN_API cen_status cen_registry_register(cen_registry *registry, cen_key key, void *value, cen_owner *owner,
                                          uint64_t *number, cen_error *error);
 
-/* Remove all entries that the owner has under the key. If `owner` is NULL, the calling thread is meant. Entries of
+/* Remove all entries that the owner has under the key. If `owner` is NULL, the calling thread is the owner. Entries of
  * other owners stay.
  * Returns:
  *   OK       at least one entry was removed

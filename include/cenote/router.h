@@ -19,9 +19,9 @@
  *         cen_route_done(&route, fine ? CEN_OUTCOME_OK : CEN_OUTCOME_FAILED, 0);
  *     }
  *
- * A route counts as a use of its member until it is done. If the member goes down or is removed in the meantime, its
- * memory stays valid, and cen_route_done returns DOWN. A caller that does not need its use to be counted can pick a
- * member in a read section. The member then stays valid until the section ends:
+ * A route counts as a use of its member until cen_route_done ends the route. If the member goes down or is removed in
+ * the meantime, its memory stays valid, and cen_route_done returns DOWN. A caller that does not need its use to be
+ * counted can pick a member in a read section. The member then stays valid until the section ends:
  *
  *     cen_read_begin();
  *     if (cen_router_peek(router, NULL, &member) == CEN_OK) use(cen_member_value(member));
@@ -73,8 +73,9 @@ CEN_API const char *cen_member_state_name(cen_member_state state);
 
 /* The maximum number of uses in flight, regardless of the limits. A member with a limit has one counter for all
  * threads. A member without a limit has up to 16 counters, each shared by some of the threads, and the maximum applies
- * to each counter. One more use finds the member full. If no member of the router has a limit, such a route fails with
- * FULL immediately, without waiting. A program that reaches the maximum most likely forgets to call cen_route_done. */
+ * to each counter. A use beyond the maximum finds the member full. If no member of the router has a limit, such a route
+ * fails with FULL immediately, without waiting. A program that reaches the maximum most likely forgets to call
+ * cen_route_done. */
 #define CEN_IN_FLIGHT_MAX 4194304
 
 /* ---- Routers --------------------------------------------------------------------- */
@@ -147,8 +148,8 @@ typedef struct cen_router_report {
 CEN_API cen_status cen_router_close(cen_router *router, cen_deadline deadline, cen_router_report *report,
                                     cen_error *error);
 
-/* Close the router, remove every member, and free the memory. NULL is allowed. Members that are in use keep their part
- * of the memory until their last route is done.
+/* Close the router, remove every member, and free the memory. NULL is allowed. The memory of a member that is in use is
+ * kept until the member's last route is done.
  *
  * Blocking: waits for open read sections, but not for uses.
  * Threads: during this call and afterwards, no thread may use the router or the handle of a member. Routes may still be
@@ -408,8 +409,8 @@ typedef struct cen_follow_options {
 typedef struct cen_following cen_following;
 
 /* Follow a key of a registry: each entry under the key becomes a member that is up, including entries that already
- * exist. If an entry is unregistered, for whatever reason, its member goes down and is removed. If an entry is updated,
- * its member is replaced. `options` may be NULL.
+ * exist. If an entry is unregistered, regardless of the reason, its member goes down and is removed. If an entry is
+ * updated, its member is replaced. `options` may be NULL.
  * Returns:
  *   OK         *out is the cen_following
  *   CLOSED     the registry is being freed
@@ -424,7 +425,7 @@ CEN_API cen_status cen_router_follow(cen_router *router, cen_registry *registry,
  * ends all followings itself. The registry may already have been freed, but must not be freed during this call.
  * Returns:
  *   OK      the following has ended
- *   MISUSE  called in one of its own functions, or in a read section
+ *   MISUSE  called from one of the following's own functions, or in a read section
  *   FORKED  the router belongs to the parent process
  */
 CEN_API cen_status cen_router_unfollow(cen_following *following);
@@ -468,7 +469,7 @@ typedef struct cen_member_stats {
     uint32_t weight;
     uint64_t in_flight, uses, failed;
     int64_t target_in_flight, max_in_flight; /* 0: none */
-    int64_t latency_ns;                      /* with peak EWMA, the moving average; otherwise the last one measured; 0: none */
+    int64_t latency_ns;                      /* peak EWMA: the moving average; otherwise the last value; 0: none */
     int64_t since_ns;                        /* how long it has been in this state */
 } cen_member_stats;
 

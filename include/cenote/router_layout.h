@@ -30,9 +30,9 @@ extern "C" {
 enum { CEN_QUICK_NONE_ = 0, CEN_QUICK_RANDOM_, CEN_QUICK_ROUND_, CEN_QUICK_TWO_ };
 
 /* Whether a thread looks again at the other threads' uses of a member, according to its own count before this use. A
- * thread with uses in flight looks often, because its uses take a long time. A thread with none has short uses, and
- * looking would slow all threads down. It does not look at its first use: no thread has used a new member yet, and with
- * many thousands of members, most uses of a thread are its first use of the member. */
+ * thread with uses in flight looks often, because its uses take a long time. A thread that has none has short uses, and
+ * looking would slow all threads down. It does not look at its first use: no thread has used a new member yet, and if
+ * there are many thousands of members, most of a thread's uses are its first use of the member. */
 #define CEN_LOOK_NOW_(before) (((before) >> CEN_USES_SHIFT_) % (CEN_IN_FLIGHT_(before) == 0 ? 64 : 8) == 7)
 
 /* Whether a thread looks again at a member that it compared but did not use, according to a random number whose lowest

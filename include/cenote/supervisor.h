@@ -109,7 +109,7 @@ typedef struct cen_child_options {
     /* the supervisor may stop once this child has ended for good: see auto_stop, which must be set; not for permanent
      * children */
     bool significant;
-    bool reports_start; /* the child has started once it calls cen_child_report_started, in start or later */
+    bool reports_start; /* the child has started once cen_child_report_started is called, in start or later */
     bool stops_at_once; /* the child has ended when `stop` returns; requires `stop`; not with `run` */
     bool kill_at_once;  /* the child is killed instead of being asked to end; requires `kill` */
     int64_t start_ns;   /* a start that takes longer counts as failed, and is stopped; default and CEN_OFF: no limit */
@@ -186,7 +186,7 @@ typedef enum cen_auto_stop {
 
 /* State of a child. */
 typedef enum cen_child_state {
-    CEN_CHILD_DOWN = 0, /* not started yet, or ended and not waiting for a restart of its own */
+    CEN_CHILD_DOWN = 0, /* not started yet, or ended and not waiting to be restarted because of its own end */
     CEN_CHILD_WAITING,  /* it will be restarted after its back-off */
     CEN_CHILD_STARTING,
     CEN_CHILD_RUNNING,
@@ -441,7 +441,7 @@ typedef struct cen_child_stats {
     bool significant;
     cen_child child;       /* its start; none while it is down or waiting */
     cen_supervisor *inner; /* the supervisor that is the child, or NULL */
-    uint64_t starts;       /* how often it has started, for whatever reason */
+    uint64_t starts;       /* how often it has started, regardless of the reason */
     uint64_t restarts;     /* restarts that were caused by its own end or its own failed start */
     int64_t since;         /* the time at which it entered this state, as measured by the runtime's clock */
     int64_t until;         /* WAITING: the time at which it will be started; otherwise 0 */
