@@ -82,8 +82,8 @@ typedef struct cen_deadline {
 #define CEN_NEVER CEN_DEADLINE_(INT64_MAX)
 
 /* For drivers that have their own options: return true if a time is 1 to 99,999 ns, and was therefore most likely meant
- * in another unit. An option whose default is a second or more, or no limit, refuses such a time. Options for back-off,
- * barging and load shedding accept any time. */
+ * in another unit. An option whose default is a second or more, or no limit, refuses such a time. The options for
+ * back-off, barging and load shedding accept any duration. */
 static inline bool cen_time_is_tiny(int64_t ns)
 {
     return ns > 0 && ns < 100000;

@@ -12,7 +12,7 @@
  *         keep(loop, job);     // by its `next`; the loop calls job->run(job) once, soon, with no lock held
  *     }
  *
- * A job is part of the struct that it works for, so posting allocates nothing and cannot fail. `post` itself never runs
+ * A job is embedded in the struct that it serves, so posting allocates nothing and cannot fail. `post` itself never runs
  * the job, because its caller may have more to do first. Once `run` has been entered, the executor does not touch the
  * job.
  *

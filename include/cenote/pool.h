@@ -942,10 +942,10 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
 /* ---- Caveats -------------------------------------------------------------------
  * Callbacks. A function of the driver, a visitor or a listener may call these functions on its pool:
  * cen_pool_stats_get, cen_pool_each, cen_pool_holders, cen_pool_explain, cen_pool_options_get, cen_pool_detach and
- * cen_pool_interrupt. It may take or enter if an object is idle or can be borrowed. It may give and leave, unless the
- * driver has a check. A listener may also replace itself. All other calls on the same pool return MISUSE and change
- * nothing. Other pools may be used freely. A callback must not be left by longjmp, and a child that it forks must not
- * return from it.
+ * cen_pool_interrupt. It may call take or enter if an object is idle or can be borrowed. If the driver has no check, it
+ * may also call give and leave. A listener may also replace itself. All other calls on the same pool return MISUSE and
+ * change nothing. Other pools may be used freely. A callback must not be left by longjmp, and a child that it forks must
+ * not return from it.
  *
  * Deadlock. A thread that holds an object and takes another one from the same pool can wait forever for other threads
  * that do likewise. Use scopes, which borrow, or a deadline.

@@ -367,7 +367,7 @@ typedef struct cen_route_op {
  * executor. If both are NULL, the program waits for op->future, polls it, or puts it into a group. */
 CEN_API void cen_route_op_init(cen_route_op *routing, void (*done)(cen_route_op *routing), cen_executor *executor);
 
-/* Ask for a route as cen_router_route does, without waiting. The future completes with its result, possibly before this
+/* Ask for a route as cen_router_route does, but without waiting. The future completes with its result, maybe before this
  * call returns. Every status of cen_router_route that is not listed here, including FORKED, is delivered through the
  * future. CEN_DEFAULT: options.default_deadline of the router.
  *

@@ -126,13 +126,13 @@ typedef struct cen_child_options {
 #define CEN_CHILD_OPTIONS(...) CEN_OPTIONS_(cen_child_options, __VA_ARGS__)
 
 /* Report that a child has started (options.reports_start), from any thread, at any time. Return true if the report is
- * accepted. Return false if it is ignored because the start is over, is being stopped, or was already reported. */
+ * accepted. Return false if it is ignored: that run of the child has ended, is being stopped, or was already reported. */
 CEN_API bool cen_child_report_started(cen_child child);
 
 /* Report that a child has ended, from any thread, at any time. `why` is NULL for a normal end; otherwise, it is the
  * reason. If the child has not started yet, the report means that its start has failed. Return true if the report is
- * accepted. Return false if it is ignored because the start is over, its end was already reported, or the child is a
- * thread.
+ * accepted. Return false if it is ignored: that run of the child has ended, its end was already reported, or the child
+ * is a thread.
  *
  * If the child's start, stop or kill function is running, the supervisor continues when that function has returned. */
 CEN_API bool cen_child_report_ended(cen_child child, const cen_error *why);
@@ -146,25 +146,25 @@ CEN_API bool cen_child_report_ended(cen_child child, const cen_error *why);
  * Returns:
  *   OK       the future is watched
  *   INVALID  death is NULL
- *   ABSENT   that start is over
+ *   ABSENT   the run that the handle names has ended
  *   MISUSE   the future has a consumer or was cancelled; or the child already has such a future, or is a thread
  */
 CEN_API cen_status cen_child_watch(cen_child child, cen_future *death);
 
-/* Get the owner of the entries that this start registers (see registry.h). The first call creates the owner. The owner
- * ends when the start is over, before the child is restarted and before the listener is called, so its entries are gone
- * by then.
+/* Get the owner of the entries that this run of the child registers (see registry.h). The first call creates the owner.
+ * The owner ends when the run ends, before the child is restarted and before the listener is called, so its entries are
+ * gone by then.
  *
  * Ownership: *out is held for the caller, who must drop it with cen_owner_drop.
  * Returns:
  *   OK         *out is the owner
  *   INVALID    out is NULL
- *   ABSENT     that start is over
+ *   ABSENT     the run that the handle names has ended
  *   NO_MEMORY  out of memory
  */
 CEN_API cen_status cen_child_owner(cen_child child, cen_owner **out, cen_error *error);
 
-/* Return true if the child should end, or if its start is over. */
+/* Return true if the child should end, or if the run that this handle names has already ended. */
 CEN_API bool cen_child_is_stopping(cen_child child);
 
 /* ---- The supervisor ---------------------------------------------------------------- */

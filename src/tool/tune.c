@@ -166,8 +166,8 @@ static void note_trouble(tuning *self, const tune_size *size, bool counts)
 static void note_stillness(tuning *self, const tune_size *size)
 {
     if (!self->trouble[0])
-        snprintf(self->trouble, sizeof self->trouble, "A visit to size %u was left out: no operation ended in it.",
-                 size->size);
+        snprintf(self->trouble, sizeof self->trouble,
+                 "A visit to size %u was left out: no operation completed during it.", size->size);
 }
 
 /* ---- The sweep ------------------------------------------------------------------------------------------ */

@@ -187,7 +187,7 @@ size_t tune_advice(const tuning *self, char *out, size_t room)
     out[0] = '\0';
     if (self->answer.chosen < 0) {
         say(out, room, &length, "No size can be recommended: %s",
-            self->trouble[0] ? self->trouble : "no operation ended.");
+            self->trouble[0] ? self->trouble : "no operation completed.");
         return length;
     }
     const tune_size *chosen = self->sizes[self->answer.chosen], *best = self->sizes[self->answer.best];
