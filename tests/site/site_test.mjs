@@ -49,7 +49,7 @@ async function results(page, query, isPhone) {
 
 async function onScreen(browser, address, { name, viewport, isPhone }) {
     const watch = new Watch();
-    watch.allowed = /net::ERR_ABORTED$/; // what a page still loads when it is left
+    watch.allowed = /net::ERR_ABORTED/; // what a page still loads when it is left
     const context = await browser.newContext({ viewport, colorScheme: 'light' });
     const page = await watch.over(await context.newPage());
     const go = (path) => page.goto(new URL(path, address).href, { waitUntil: 'load' });
