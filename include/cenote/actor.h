@@ -122,8 +122,8 @@ typedef struct cen_actor_options {
  */
 CEN_API cen_status cen_actor_new(const cen_actor_options *options, cen_actor **out, cen_error *error);
 
-/* Free an actor that is stopped. NULL is allowed. This succeeds once the future of cen_actor_stop is done, provided
- * that no job was posted after that. In a forked child, this only frees memory.
+/* Free an actor that is stopped. NULL is allowed. The call succeeds once the future of cen_actor_stop is done, provided
+ * that no job was posted after that. In a forked child, it only frees memory.
  *
  * Blocking: waits for a watchdog report that is being made on another thread.
  * Threads: during this call, no thread may send to the actor, or cancel one of its messages, requests or stops.
@@ -170,8 +170,8 @@ CEN_API cen_status cen_actor_tell(cen_actor *actor, cen_message *message, cen_er
  */
 CEN_API cen_status cen_actor_ask(cen_actor *actor, cen_message *message, cen_future *future, cen_error *error);
 
-/* Send a message after a delay of `delay_ns` nanoseconds on the runtime's clock. The message takes up its place in the
- * mailbox during this call, so it is not refused when the delay is over. A stop does not wait for the delay: the
+/* Send a message after a delay of `delay_ns` nanoseconds on the runtime's clock. The message takes its place in the
+ * mailbox during this call, so it cannot be refused once the delay is over. A stop does not wait for the delay: the
  * message is handled or dropped immediately.
  * Returns:
  *   INVALID  also: delay_ns is negative
@@ -181,8 +181,8 @@ CEN_API cen_status cen_actor_ask(cen_actor *actor, cen_message *message, cen_fut
 CEN_API cen_status cen_actor_tell_after(cen_actor *actor, cen_message *message, int64_t delay_ns, cen_error *error);
 
 /* Take back a delayed message (cen_actor_tell_after). Return true if the message will not be handled; it then belongs
- * to the program again. Return false if it is on its way to the handler, or was not sent with a delay. Exactly one of
- * the two happens. The caller must make sure that the message and the actor exist. */
+ * to the program again. Return false if it is on its way to the handler, or was not sent with a delay. A message is
+ * never both taken back and handled. The caller must make sure that the message and the actor exist. */
 CEN_API bool cen_message_cancel(cen_message *message);
 
 /* ---- Replies ---------------------------------------------------------------------- */
@@ -192,7 +192,7 @@ CEN_API bool cen_message_cancel(cen_message *message);
  *
  * Return true if the future received the reply. Return false if the future was cancelled, if the message is not a
  * request, or if it has already been replied to. After the call, the message may belong to the sender again: do not
- * touch it unless the sender and the handler have agreed on that. */
+ * touch it unless the sender and the handler have agreed that the handler may. */
 CEN_API bool cen_message_reply(cen_message *message, void *value);
 CEN_API bool cen_message_fail(cen_message *message, const cen_error *error);
 
@@ -210,19 +210,20 @@ CEN_API bool cen_message_is_wanted(const cen_message *message);
 /* ---- The actor as an executor ------------------------------------------------------ */
 
 /* Return the actor as an executor, or NULL for NULL. Jobs posted to it run like messages: one at a time, and in order
- * with the messages. Jobs are not counted towards the capacity or in the stats. An executor cannot refuse a job, so
- * jobs run even after a stop. In a forked child, jobs run on the process's own runtime, concurrently with each
- * other. */
+ * with the messages. Jobs do not count towards the capacity and are not included in the stats. An executor cannot
+ * refuse a job, so jobs run even after a stop. In a forked child, jobs run on the process's own runtime, concurrently
+ * with each other. */
 CEN_API cen_executor *cen_actor_executor(cen_actor *actor);
 
 /* ---- Stop --------------------------------------------------------------------------- */
 
 /* Stop the actor: later sends return CLOSED. CEN_STOP_DRAIN: messages that were already sent are handled, delayed ones
- * immediately. CEN_STOP_DROP: messages that were already sent are dropped, except the one that is being handled. A drop
- * without a future may follow a drain, and drops what is left. With any status other than OK, nothing changes.
+ * immediately. CEN_STOP_DROP: messages that were already sent are dropped, except the one that is being handled. A
+ * drain may be followed by a drop without a future, which drops what is left. With any status other than OK, nothing
+ * changes.
  *
- * Blocking: does not wait, and may be called in the handler. `future`, if it is not NULL, completes with NULL when the
- * last message has been handled or dropped and the actor is idle.
+ * Blocking: does not wait. The handler may call it. `future`, if it is not NULL, completes with NULL when the last
+ * message has been handled or dropped and the actor is idle.
  * Returns:
  *   OK       the actor is being stopped
  *   CLOSED   the actor was stopped before, and this is not the first drop

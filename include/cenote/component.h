@@ -48,8 +48,8 @@ typedef struct cen_component cen_component;
 
 /* ---- Visiting components -------------------------------------------------- */
 
-/* Call `visit` for every component, oldest first. A component that exists during the whole call is visited once. A
- * component that is created or freed during the call is visited once or not at all. */
+/* Call `visit` for every component, oldest first. A component that exists during the whole call is visited exactly
+ * once. A component that is created or freed during the call is visited at most once. */
 CEN_API void cen_components_each(void (*visit)(void *argument, cen_component *component), void *argument);
 
 /* Visit the component with the given number.

@@ -38,10 +38,10 @@
  * Order: a crew with one worker begins the tasks of each submitter in submission order. A submitter is a thread outside
  * the crew, or a task. The order between tasks of different submitters is undefined. Only first steps are ordered: a
  * later step runs after its task is queued again. While a step is in cen_await, its worker still begins tasks in this
- * order, except that the awaited task comes first. Ticks do not change the order. The order is not guaranteed while a
- * second thread runs tasks. This happens during a blocking section (cen_blocking_begin, or a cen_await that blocks; set
- * max to 1 to prevent this), and after a step has ended its thread. With several workers, tasks begin roughly in
- * submission order, and no task starves.
+ * order, except that the awaited task comes first. Ticks do not change the order. This order is not guaranteed while a
+ * second thread runs tasks. A second thread runs tasks during a blocking section (cen_blocking_begin, or a cen_await
+ * that blocks; set max to 1 to prevent this), and after a step has ended its thread. With several workers, tasks begin
+ * roughly in submission order, and no task starves.
  *
  * Memory: from submission until its future completes, a task belongs to the library and must stay in place; see
  * future.h for the exact moment. A `done` callback of the future may free the task, whether it runs inline or on
@@ -91,9 +91,9 @@ typedef enum cen_next {
 
 /* One step of a task. It may block; see cen_blocking_begin. It must not exit through longjmp.
  *
- * A step may call pthread_exit. If it has enabled cancellation itself, its thread may also be cancelled. In both cases,
- * the task ends with MISUSE, and the worker is replaced. Context hooks, observers and inline `done` callbacks must not
- * end the thread. */
+ * A step may call pthread_exit. If it has itself enabled cancellation, its thread may also be cancelled. In either
+ * case, the task ends with MISUSE, and the worker is replaced. Context hooks, observers and inline `done` callbacks
+ * must not end the thread. */
 typedef cen_next (*cen_step)(cen_task *task);
 
 /* The first member of the program's own struct. */
@@ -165,7 +165,7 @@ CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], 
 /* Run a function as a one-step task. The library allocates the task. `name` is the task's name; NULL: "a call".
  *
  * If `result` is not NULL, this call promises that future, which completes with the value that the function returns.
- * The future may be cancelled at any time. If it is cancelled before the task begins, the function is not called.
+ * The future may be cancelled at any time. If it is cancelled before the task begins, the function is never called.
  * Returns:
  *   OK
  *   INVALID    crew or call is NULL
@@ -176,10 +176,10 @@ CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], 
 CEN_API cen_status cen_crew_submit_function(cen_crew *crew, const char *name, void *(*call)(void *argument),
                                             void *argument, cen_future *result, cen_error *error);
 
-/* Cancel a task. Return true if it had not begun: it will never begin, and its future completes with INTERRUPTED.
- * Return false if it has begun or is over; a task that has begun is asked to end (see cen_task_check_stop). Exactly one
- * of the two happens. Also return false for NULL, for a task that was never submitted, and for a task of the parent
- * process.
+/* Cancel a task. Return true if the task had not begun: it will never begin, and its future completes with INTERRUPTED.
+ * Return false if the task has begun or is over; a task that has begun is asked to end (see cen_task_check_stop). A
+ * task is never both cancelled in this way and begun. Also return false for NULL, for a task that was never submitted,
+ * and for a task of the parent process.
  *
  * The caller must make sure that the task exists during the call.
  *
@@ -204,15 +204,15 @@ CEN_API cen_next cen_task_yield(cen_task *task, cen_step next);
  *
  * If the task is asked to end while it is suspended, and the future can be cancelled, the task resumes early, but only
  * once. The future is then cancelled and never completes. The same happens if the task was asked to end before the wait
- * and cen_task_check_stop has not reported that to the task yet. A stop with CEN_STOP_DROP may end the task here, in
- * which case `next` never runs. See cen_crew_stop.
+ * and has not yet learned of this from cen_task_check_stop. A stop with CEN_STOP_DROP may end the task here, in which
+ * case `next` never runs. See cen_crew_stop.
  *
  * The task ends with MISUSE if the future is NULL, was never promised, has another consumer or is the task's own, or if
  * `next` is NULL. */
 CEN_API cen_next cen_task_wait(cen_task *task, cen_future *future, cen_step next);
 
-/* Check whether the task has been asked to end. The step decides which work to leave unfinished. After this has
- * returned CLOSED, the task may still wait, for example for a rollback: the stop no longer drops it.
+/* Check whether the task has been asked to end. The step decides which work to leave unfinished. After this function
+ * has returned CLOSED, the task may still wait, for example for a rollback: the stop no longer drops it.
  * Returns:
  *   OK           the task may continue; a stop with CEN_STOP_DRAIN does not ask tasks to end
  *   INTERRUPTED  the task was cancelled
@@ -224,8 +224,8 @@ CEN_API cen_status cen_task_check_stop(const cen_task *task);
 /* ---- On a worker ---------------------------------------------------------------------- */
 
 /* Wait until the future is done, as cen_future_wait does. If the calling thread is a worker, it runs other tasks on top
- * of the waiting one in the meantime. Anything that the waiting task holds, such as a mutex, stays held while they run.
- * If the future belongs to a task of the crew that has not begun, that task runs first.
+ * of the waiting task in the meantime. Anything that the waiting task holds, such as a mutex, stays held while they
+ * run. If the future belongs to a task of the crew that has not begun, that task runs first.
  *
  * In these cases, the worker blocks instead, and the crew may run another worker in its place:
  *   - the task holds an attached lease of a pool
@@ -242,14 +242,14 @@ CEN_API cen_status cen_task_check_stop(const cen_task *task);
 CEN_API cen_status cen_await(cen_future *future, cen_deadline deadline);
 
 /* Mark the beginning and the end of a section that blocks without using the processor. Workers in such a section do not
- * count towards options.workers: the crew runs other workers in their place, up to options.max threads, so that tasks
- * that need the processor do not wait. Sections may nest. If a section is still open when a step ends, it ends with the
- * step. On threads that are not workers, these functions do nothing. */
+ * count towards options.workers: so that tasks that need the processor do not wait, the crew runs other workers in
+ * their place, up to a total of options.max threads. Sections may nest. If a section is still open when a step ends, it
+ * ends with the step. On threads that are not workers, these functions do nothing. */
 CEN_API void cen_blocking_begin(void);
 CEN_API void cen_blocking_end(void);
 
-/* Return the task that is running on this thread (NULL: none), this worker's crew, and this worker's number, from 0 to
- * max - 1. On a thread that is not a worker, they return NULL, NULL and UINT32_MAX. */
+/* These functions return the task that is running on this thread (NULL: none), this worker's crew, and this worker's
+ * number, from 0 to max - 1. On a thread that is not a worker, they return NULL, NULL and UINT32_MAX respectively. */
 CEN_API cen_task *cen_task_current(void);
 CEN_API cen_crew *cen_crew_current(void);
 CEN_API uint32_t cen_worker_current(void);
@@ -330,7 +330,7 @@ typedef struct cen_crew_options {
     int64_t tick_ns; /* interval of context.on_tick, which must be set; default 1 s; missed ticks count as one */
     cen_observer observer;
 
-    /* A step that runs for longer than this is reported once. The report is late by at most half of this time. Default:
+    /* A step that runs for longer than this is reported once. The report is made at most half this time late. Default:
      * no step is reported. */
     int64_t slow_ns;
     /* Called for each report, on a thread of the runtime. `text` is a complete sentence, `task` the task's name,
@@ -395,8 +395,8 @@ typedef struct cen_crew_report {
     uint64_t queued;   /* tasks that remain: queued for their first or next step */
 } cen_crew_report;
 
-/* Stop a crew and wait until all tasks and workers have ended. As soon as this is called, submits from outside the crew
- * fail with CLOSED.
+/* Stop a crew and wait until all tasks and workers have ended. Once this is called, submits from outside the crew fail
+ * with CLOSED.
  *
  * CEN_STOP_DRAIN runs all tasks to completion, including any tasks that they submit.
  *
@@ -407,12 +407,12 @@ typedef struct cen_crew_report {
  *     any other resources in the `done` callback of the task's future.
  *   - A suspended task whose future cannot be cancelled continues when that future completes. So does a task that waits
  *     for another task of the same crew. A task that waits for a group continues immediately; the members stay pending.
- *   - A task in a step is asked to end: cen_task_check_stop returns CLOSED. If it then calls cen_task_wait without
- *     having called cen_task_check_stop since the stop, it is dropped like a suspended task.
+ *   - A task in a step is asked to end: cen_task_check_stop returns CLOSED. If the task then calls cen_task_wait
+ *     without having called cen_task_check_stop since the stop, it is dropped like a suspended task.
  *
  * When the deadline passes, a drain becomes a drop, and the call returns TIMEOUT. Call it again to wait for the rest.
- * When called from within a task of the crew, this waits for all other tasks, as cen_await does, and the workers end
- * later.
+ * When called from within a task of the crew, this function waits for all other tasks, as cen_await does. The workers
+ * then end later.
  *
  * Blocking: until the deadline (CEN_DEFAULT: 30 s).
  * Returns:
@@ -424,7 +424,7 @@ typedef struct cen_crew_report {
 CEN_API cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, cen_crew_report *report,
                                  cen_error *error);
 
-/* Free a stopped crew. Waits until its threads have exited. In a forked child, it only frees the memory. NULL is
+/* Free a stopped crew. This waits until its threads have exited. In a forked child, it only frees the memory. NULL is
  * allowed. No other call may be in progress, and none may follow. With any status other than OK, nothing changes.
  * Returns:
  *   OK

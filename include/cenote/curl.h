@@ -85,7 +85,7 @@ typedef struct cen_curl_options {
     /* time limit of a transfer, unless the program sets one; default 30 s, CEN_OFF: no limit */
     int64_t total_timeout_ns;
     int64_t test_timeout_ns;  /* time limit of a health check by a request; default 2 s */
-    int64_t reset_timeout_ns; /* time limit for reconnecting a handle whose connection was lost in use; default 2 s */
+    int64_t reset_timeout_ns; /* time limit for reconnecting a handle that lost its connection in use; default 2 s */
 
     cen_curl_version version;
     const char *const *headers; /* "Name: value", sent with every request; ends with NULL */
@@ -107,7 +107,7 @@ typedef struct cen_curl_options {
     cen_curl_test test;
 
     /* Only opens connect. A transfer whose connection is gone fails with LOST, and the pool opens another handle. All
-     * attempts to connect are therefore subject to the pool's limits, back-off and circuit breaker. Default: curl
+     * connection attempts are therefore subject to the pool's limits, back-off and circuit breaker. Default: curl
      * reconnects by itself, which rescues a request that is sent just as the server closes an idle connection. Not
      * allowed with CEN_CURL_COLD. */
     bool only_open_connects;
@@ -120,9 +120,9 @@ typedef struct cen_curl_options {
  * cen_pool_new reports INVALID if an option is wrong, and the text names that option. It reports SYSTEM if curl cannot
  * be initialised. The string or the options must stay valid until cen_pool_new has returned.
  *
- * An open fails with TIMEOUT, FULL (429, 503), DOWN (nothing is listening there, or the host name has no address),
- * NO_MEMORY, DRIVER, INTERRUPTED (the process is exiting), or the status that options.credentials returned. error->code
- * is curl's error number or, if it is 100 or more, the server's HTTP status. */
+ * An open fails with TIMEOUT, FULL (429, 503), DOWN (nothing is listening at the address, or the host name has no
+ * address), NO_MEMORY, DRIVER, INTERRUPTED (the process is exiting), or the status that options.credentials returned.
+ * error->code is curl's error number or, if it is 100 or more, the server's HTTP status. */
 CEN_API cen_driver cen_curl(const char *url);
 CEN_API cen_driver cen_curl_with(const cen_curl_options *options);
 
@@ -130,7 +130,7 @@ CEN_API cen_driver cen_curl_with(const cen_curl_options *options);
 
 /* The response to a GET. Before its first use, all fields except max_body must be zero. */
 typedef struct cen_curl_response {
-    size_t max_body; /* limit of the body in bytes, set by the program; 0: 1 MiB */
+    size_t max_body; /* limit on the body, in bytes, set by the program; 0: 1 MiB */
     long status;     /* the HTTP status: 200, 404, ... */
     char *body;      /* ends with a zero byte that `size` does not count; NULL before the get */
     size_t size;

@@ -5,12 +5,12 @@
  *     cen_queue_pop_until(queue, cen_in_ms(500), &element);
  *
  * A cen_deadline is one of
- *     CEN_DEFAULT     zero: the default of the function, which its comment states
+ *     CEN_DEFAULT     zero: the function's default, which its comment states
  *     CEN_NOW         do not wait at all
  *     CEN_NEVER       wait without limit
  *     cen_in_ns(n)    n nanoseconds from the call that receives it; the clock
  *                     is read only when that call has to wait
- *     cen_at(t)       the moment t on the clock of cen_clock()
+ *     cen_at(t)       the time t, as measured by cen_clock()
  *
  * A relative deadline starts again in every call that receives it. Before a loop of retries, fix it with
  * cen_deadline_fix.
@@ -81,9 +81,9 @@ typedef struct cen_deadline {
 #define CEN_NOW CEN_DEADLINE_(INT64_MIN)
 #define CEN_NEVER CEN_DEADLINE_(INT64_MAX)
 
-/* For drivers that have their own options: return true if a time is 1 to 99,999 ns, and was therefore most likely meant
- * in another unit. An option whose default is a second or more, or no limit, refuses such a time. The options for
- * back-off, barging and load shedding accept any duration. */
+/* For drivers that have their own options: return true if a time is between 1 and 99,999 ns. Such a time was most
+ * likely meant in another unit. An option refuses such a time if its default is no limit, or a second or more. The
+ * options for back-off, barging and load shedding accept any duration. */
 static inline bool cen_time_is_tiny(int64_t ns)
 {
     return ns > 0 && ns < 100000;

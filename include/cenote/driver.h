@@ -23,8 +23,8 @@
  *  - Blocking: a driver whose calls may block, because they talk to a server, sets `blocks`. Then open, reset, test and
  *    close run on helper threads of the pool's runtime, a few at a time for each pool. A server that does not respond
  *    therefore delays only its own pool. The options eager and test_after_idle_ns (cenote/pool.h) are exceptions.
- *  - Asynchronous: a driver that works in an event loop starts its calls and reports later that they are done: see
- *    open_async.
+ *  - Asynchronous: a driver that works in an event loop starts its calls and later reports that they are done (see
+ *    open_async).
  * `check`, `abandon` and `interrupt` always run inline and must be quick.
  *
  * Threads: several calls may run at the same time, each for a different object. No lock is held during a call. Thread
@@ -85,13 +85,13 @@ typedef struct cen_driver_calls {
     /* open, close, reset or test may block, so they run on helper threads. */
     bool blocks;
 
-    /* Initialise what all objects share. Called once by cen_pool_new, before any other call. If it fails, cen_pool_new
-     * fails with its error, and fini is not called. */
+    /* Initialise what all objects share. Called exactly once by cen_pool_new, before any other call. If it fails,
+     * cen_pool_new fails with its error, and fini is not called. */
     cen_status (*init)(void *argument, cen_error *error);
 
-    /* Release what init or prepare created. Called once, after all other calls, when the pool's memory is about to be
-     * freed. It runs on whichever thread freed the pool, gave back the last object of a freed pool, or reported the
-     * last call of a freed pool as done. */
+    /* Release what init or prepare created. Called exactly once, after all other calls, when the pool's memory is about
+     * to be freed. It runs on whichever thread freed the pool, gave back the last object of a freed pool, or reported
+     * the last call of a freed pool as done. */
     void (*fini)(void *argument);
 
     /* Check the object's memory, without asking a server. Called on every give. NULL: an object that is given back
@@ -99,8 +99,8 @@ typedef struct cen_driver_calls {
     cen_condition (*check)(void *argument, void *object);
 
     /* Make a dirty object clean. If the status is not OK, the object is closed. NULL: dirty objects are closed. A reset
-     * that returns OK may state in error->text what it ended, with error->status OK: "transaction left open". The pool
-     * then emits CEN_EVENT_LEFT_OPEN with the call site of the lease. */
+     * that returns OK may leave error->status OK and state in error->text what it ended, such as "transaction left
+     * open". The pool then emits CEN_EVENT_LEFT_OPEN with the call site of the lease. */
     cen_status (*reset)(void *argument, void *object, cen_error *error);
 
     /* Health check: find out whether the object still works, for example by asking the server. Called for idle objects
@@ -179,9 +179,9 @@ typedef struct cen_driver {
  * call of the same name would have returned. `object` is the opened object; it is ignored for calls other than
  * open_async. Call this exactly once for each ticket.
  *
- * Ownership: with OK, an opened object belongs to the pool. An object that arrives too late, after open_timeout_ns or
- * in a closed pool, is closed and never lent; a late open counts as one failure. If this returns any status other than
- * OK, nothing changes, and the object still belongs to the driver.
+ * Ownership: if this returns OK, an opened object belongs to the pool. An object that arrives too late (after
+ * open_timeout_ns, or after the pool was closed) is closed and never lent. A late open counts as one failure. If this
+ * does not return OK, nothing changes, and the object still belongs to the driver.
  * Threads: any thread.
  * Returns:
  *   OK       the call is done

@@ -12,8 +12,8 @@
  * The ring survives a crash. A core file contains it. cen_events_persist puts it into a file, which remains however the
  * process ends. `cenote events FILE` shows the events in either kind of file.
  *
- * Writing an event never waits, never allocates and never calls the program. Takes and gives emit events, at the level
- * TRACE, only in pools for which options.trace_takes is set. These events are kept in a separate ring, so they do not
+ * Writing an event never waits, never allocates and never calls the program. Takes and gives emit events, at the TRACE
+ * level, only in pools whose options.trace_takes is set. These events are kept in a separate ring, so they do not
  * overwrite other events.
  *
  * Threads: any. A cursor belongs to one reader.
@@ -152,7 +152,7 @@ typedef struct cen_event {
     char text[480];       /* a whole sentence */
 } cen_event;
 
-/* The position of a reader. A zeroed cursor is at the oldest event that is still in the ring. */
+/* The position of a reader. A zeroed cursor points to the oldest event that is still in the ring. */
 typedef struct cen_event_cursor {
     uint64_t next;                     /* the number of the next event to be read */
     uint64_t missed;                   /* events that were dropped, or overwritten before they were read */
@@ -205,7 +205,7 @@ CEN_API const char *cen_event_kind_name(cen_event_kind kind);
 
 /* Move the rings into a 2.6 MB file that only the same user can read. Events written before this call are also in the
  * file. The file remains however the process ends, and no call is needed at exit. If a file with this name already
- * exists, for example from an earlier run, it is renamed to PATH.old. This can be done once per process.
+ * exists, for example from an earlier run, it is renamed to PATH.old. This can be done only once per process.
  * Returns:
  *   OK       the rings are in the file
  *   INVALID  path is NULL, empty or too long, or names something that is not a regular file
@@ -215,8 +215,8 @@ CEN_API const char *cen_event_kind_name(cen_event_kind kind);
 CEN_API cen_status cen_events_persist(const char *path, cen_error *error);
 
 /* Call `show` for each event in a file made by cen_events_persist, or in a core file, oldest first. The process may
- * still be writing to it. A core file is searched from beginning to end. Damaged events are skipped. Texts are passed
- * on as they are in the file. They may contain any byte except zero, because anyone may have created the file.
+ * still be writing to the file. A core file is searched from beginning to end. Damaged events are skipped. Texts are
+ * passed on as they are in the file. They may contain any byte except zero, because anyone may have created the file.
  * Returns:
  *   OK         all events were shown
  *   INVALID    path or show is NULL

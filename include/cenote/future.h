@@ -13,7 +13,8 @@
  *     cen_future_wait(&future, cen_in_s(1));       // on another
  *     use(future.value);
  *
- * Instead of waiting, the consumer may set a callback. `done` is called once, on the given executor.
+ * Instead of waiting, the consumer may set a callback. When the future completes, `done` is called exactly once, on the
+ * given executor.
  *
  *     cen_future_then(&future, done, cen_inbox_executor(inbox));
  *
@@ -72,9 +73,9 @@ typedef struct cen_future {
 /* Initialize a future before its first use, and again before each further use. */
 CEN_API void cen_future_init(cen_future *future);
 
-/* Set the callback of a future: `done` is called once, on the given executor, with the future as its argument. If the
- * future is already done, the callback is posted to the executor immediately. With any status other than OK, nothing
- * changes.
+/* Set the callback of a future: when the future completes, `done` is called exactly once, on the given executor, with
+ * the future as its argument. If the future is already done, the callback is posted to the executor immediately. With
+ * any status other than OK, nothing changes.
  * Returns:
  *   OK
  *   INVALID  future, done or executor is NULL
@@ -110,7 +111,7 @@ CEN_API cen_status cen_future_wait_stoppable(cen_future *future, cen_deadline de
 
 /* Cancel a future. Return true if the future will never complete; its `done` is then never called. This includes a
  * future that was never promised, and one that was already cancelled. Return false if the future is done, or will
- * complete as if it had not been cancelled; the caller must then handle its result. Exactly one of the two happens.
+ * complete as if it had not been cancelled; the caller must then handle its result. There is no third outcome.
  *
  * Also return false if future is NULL, if a thread is waiting for it, or if its operation cannot be cancelled.
  *
@@ -137,7 +138,7 @@ CEN_API cen_status cen_promise_init(cen_promise *promise, cen_future *future);
  * or whose status is OK, is treated as DRIVER.
  *
  * Return true if this call completed the future. Return false if the future was cancelled, or if the promise was
- * already kept. In both cases, nothing was changed, and the value still belongs to the caller. */
+ * already kept. In either case, nothing was changed, and the value still belongs to the caller. */
 CEN_API bool cen_promise_complete(cen_promise *promise, void *value);
 CEN_API bool cen_promise_fail(cen_promise *promise, const cen_error *error);
 
@@ -163,8 +164,8 @@ typedef struct cen_group {
 } cen_group;
 
 /* Make a group whose future completes as soon as one of the members does. The future's value is that member, and its
- * status is OK. The group becomes the consumer of all members. They may already be done, or be promised later. With any
- * status other than OK, nothing changes.
+ * status is OK. The group becomes the consumer of all members. Members may already be done, or be promised later. With
+ * any status other than OK, nothing changes.
  * Returns:
  *   OK
  *   INVALID  group, members or a member is NULL, count is 0, or a member is in the array twice
@@ -180,10 +181,10 @@ CEN_API cen_status cen_any_of(cen_group *group, cen_future *const members[], siz
  */
 CEN_API cen_status cen_all_of(cen_group *group, cen_future *const members[], size_t count);
 
-/* Leave a group. This releases its members. Afterwards, none of them has a consumer, whether or not it is done. Once
- * the call has returned, no member touches the group. If group->future is not done by then, it never completes. If it
- * is done and its `done` has not been called yet, the group must stay in place until `done` is entered. This function
- * may be called in `done`, and more than once. */
+/* Leave a group. This releases the group's members. Afterwards, none of the members has a consumer, whether or not the
+ * member is done. Once the call has returned, no member touches the group. If group->future is not done by then, it
+ * never completes. If group->future is done but its `done` has not been called yet, the group must stay in place until
+ * `done` is entered. This function may be called in `done`, and more than once. */
 CEN_API void cen_group_leave(cen_group *group);
 
 #ifdef __cplusplus

@@ -25,13 +25,13 @@
  * Each request is a stream on a connection, and counts as one use of the member.
  *
  * A connection that is lost goes down in the router, and requests that were sent on it fail with LOST. Its loop
- * reconnects it with the warm-up request (curl.h), first immediately and then with back-off. A request that was
+ * reconnects it with the warm-up request (curl.h), immediately at first and then with back-off. A request that was
  * certainly not sent is routed again. A request that may have been sent is not routed again, because the server may
- * have processed it; whether to retry it is up to the program.
+ * have processed it; the program decides whether to retry it.
  *
  * Threads: every function may be called from any thread, except close and free. These wait for all requests to
- * complete, so they must not be called from an inline completion callback or on a loop's thread. cen_http_fetch must
- * not be called on a loop's thread either. No other call may be in progress when the client is freed.
+ * complete, so they must not be called from an inline completion callback or on a loop's thread. Nor may cen_http_fetch
+ * be called on a loop's thread. No other call may be in progress when the client is freed.
  * Fork: in a child, every call returns FORKED and touches nothing, except that cen_http_free closes the child's copies
  * of the sockets.
  */
@@ -77,7 +77,7 @@ typedef struct cen_http_options {
     cen_deadline default_deadline; /* for requests that do not set a deadline; default 30 s */
     int64_t reroutes;              /* maximum retries of a request that was not sent; default 10, CEN_NONE: none */
 
-    int64_t backoff_initial_ns; /* upper bound of the random pause after a failed attempt to connect; default 100 ms */
+    int64_t backoff_initial_ns; /* upper bound of the random pause after a failed connection attempt; default 100 ms */
     int64_t backoff_max_ns;     /* the bound doubles after each further failure, up to this maximum; default 10 s */
     /* how long a connection without requests may be silent before it is probed; default 10 s, CEN_OFF: never. A
      * connection on which a request missed its deadline is probed immediately. */
@@ -212,7 +212,7 @@ typedef struct cen_http_stats {
     size_t size; /* sizeof(cen_http_stats), set by CEN_SIZED */
     uint32_t loops, up;
     uint64_t connects;                                                      /* connections made so far */
-    uint64_t failures;                                                      /* failed attempts to connect */
+    uint64_t failures;                                                      /* failed connection attempts */
     uint64_t losses;                                                        /* connections that went down */
     uint64_t asked;                                                         /* requests so far */
     uint64_t answered, lost, timed_out, refused, cancelled, closed, failed; /* by outcome; refused: EMPTY, FULL */
@@ -229,8 +229,8 @@ typedef struct cen_http_stats {
  */
 CEN_API cen_status cen_http_stats_get(cen_http *http, cen_http_stats *out);
 
-/* Return the client's router. Use it to read the state of its members. It is valid until the client is freed. Return
- * NULL for NULL. */
+/* Return the client's router, which can be used to read the state of its members. The router is valid until the client
+ * is freed. Return NULL for NULL. */
 CEN_API cen_router *cen_http_router(cen_http *http);
 
 #ifdef __cplusplus

@@ -10,10 +10,10 @@
  *         cen_inbox_run_ready(inbox);       // runs what has arrived, on this thread
  *     }
  *
- * However many jobs are posted, the descriptor is written to at most once for each time that the loop goes to sleep. A
- * post writes to the descriptor only if the inbox is armed, and cen_inbox_run_ready arms it. To avoid writes while the
- * loop is awake, call cen_inbox_arm when the loop is about to sleep, and cen_inbox_poll as soon as it wakes up, for
- * whatever reason:
+ * However many jobs are posted, the descriptor is written to at most once each time the loop goes to sleep. A post
+ * writes to the descriptor only if the inbox is armed, and cen_inbox_run_ready arms it. To avoid writes while the loop
+ * is awake, call cen_inbox_arm when the loop is about to sleep, and cen_inbox_poll as soon as it wakes up, for whatever
+ * reason:
  *
  *     for (;;) {
  *         while (cen_inbox_poll(inbox, 0) > 0 || !cen_inbox_arm(inbox)) continue;
@@ -30,7 +30,7 @@
  * job must return and must not end its thread. A thread that may be cancelled must disable cancellation during these
  * calls.
  * Fork: the child may free an inbox of its parent, whatever the inbox contains. In the child, none of the inbox's jobs
- * run, and posting a job to it wakes no thread.
+ * run, and posting a job to the inbox wakes no thread.
  */
 #ifndef CENOTE_INBOX_H
 #define CENOTE_INBOX_H
@@ -85,18 +85,18 @@ CEN_API cen_executor *cen_inbox_executor(cen_inbox *inbox);
  * it. Return -1 for NULL. */
 CEN_API int cen_inbox_fd(const cen_inbox *inbox);
 
-/* Run at most `most` of the jobs in the inbox (0: all that are in it at the time of the call), in the order in which
- * they were posted. Return the number of jobs run. Does not arm the inbox. If it is called within a job of this inbox,
- * it runs nothing and returns 0. If two threads poll at the same time, which is not allowed, each job is run by one of
- * them, in no particular order. */
+/* Run at most `most` of the jobs in the inbox (0: all jobs that are in it at the time of the call), in the order in
+ * which they were posted. Return the number of jobs run. Does not arm the inbox. If it is called within a job of this
+ * inbox, it runs nothing and returns 0. If two threads poll at the same time, which is not allowed, each job is run by
+ * exactly one of them, in no particular order. */
 CEN_API size_t cen_inbox_poll(cen_inbox *inbox, size_t most);
 
 /* Arm the inbox before the loop sleeps: the next job that is posted makes the descriptor readable. Return false if
  * there is already a job; in that case, poll again instead. */
 CEN_API bool cen_inbox_arm(cen_inbox *inbox);
 
-/* Run jobs until none is left, then arm the inbox. Return the number of jobs run. Jobs that keep posting do not hold up
- * the loop forever: after a few thousand jobs, the call leaves the descriptor readable and returns. */
+/* Run jobs until none are left, then arm the inbox. Return the number of jobs run. Jobs that keep posting do not hold
+ * up the loop forever: after a few thousand jobs, the call leaves the descriptor readable and returns. */
 CEN_API size_t cen_inbox_run_ready(cen_inbox *inbox);
 
 /* Run the jobs in the inbox. If there are none, sleep until a job arrives, then run the jobs that are there by then.

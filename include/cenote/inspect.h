@@ -26,7 +26,7 @@
  *     GET  /api/events?after=N        events; &limit=, &level=
  *     POST /api/components/NUMBER/invoke  {"action": "resize", "value": 20}; only with options.control
  *
- * While the server is running, it keeps the last five minutes of up to 64 components, in at most 8 KiB each. Components
+ * While the server is running, it keeps a five-minute history of up to 64 components, in at most 8 KiB each. Components
  * with problems take precedence. The server's thread reads the components every 2.5 s.
  *
  *     GET  /api/history             the last five minutes

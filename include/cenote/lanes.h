@@ -16,13 +16,13 @@
  *     cen_lanes_free(lanes);
  *
  * A lane is a crew (see crew.h). Its workers run tasks of one priority only. Heavy tasks in one lane compete with other
- * lanes for processor time, as the system schedules it, but never for their workers or their limits.
+ * lanes for processor time, which the system schedules, but never for workers or room under the limits.
  *
  * Limits: cen_lanes_submit admits a task. The task then counts towards the limits while it is queued, running or
- * suspended, until it is over, however it ends. Each lane has a limit, and all lanes together may have one as well.
- * Both limits are exact under any number of concurrent submits: they are never exceeded, no task is refused while there
- * is room, and no place is ever lost. A task gives up its place before its future completes, so a thread that waits for
- * the future and then submits another task finds the place free.
+ * suspended, until it is over, however it ends. Each lane has a limit. There may also be a limit for all lanes
+ * together. Both limits are exact under any number of concurrent submits: they are never exceeded, no task is refused
+ * while there is room, and no place is ever lost. A task gives up its place before its future completes, so if a thread
+ * waits for the future and then submits another task, the place is free.
  *
  * Tasks are the tasks of crew.h: they are written, awaited and cancelled as described there. task->note is reserved for
  * the lanes. Tasks that are submitted directly to a lane's crew (cen_lanes_crew), and jobs that are posted to it, run
@@ -125,8 +125,8 @@ CEN_API cen_status cen_lanes_submit(cen_lanes *lanes, cen_priority priority, cen
 
 /* Estimate how many nanoseconds a task submitted now would wait before it begins. The estimate is the number of steps
  * that must end first, multiplied by the average time for which a step occupies a worker, and divided by the number of
- * workers. It is at least the time since a step last began or a task last ended. It is 0 if a worker is free. The time
- * of a step that awaits other tasks includes whatever its worker ran in the meantime.
+ * workers. The estimate is never less than the time since a step last began or a task last ended, except that it is 0
+ * if a worker is free. The time of a step that awaits other tasks includes whatever its worker ran in the meantime.
  * Returns:
  *   OK
  *   INVALID  lanes or out is NULL, or the lane does not exist
@@ -180,7 +180,7 @@ typedef struct cen_lanes_report {
     cen_lane_report total;
 } cen_lanes_report;
 
-/* Stop all crews, as cen_crew_stop does. Submits fail in all lanes from the same moment, and one deadline applies to
+/* Stop all crews, as cen_crew_stop does. Submits begin to fail in all lanes at the same moment. One deadline applies to
  * all crews. Until the crews have ended, tasks of one lane may await tasks of another. `report` may be NULL.
  *
  * Blocking: until the deadline (CEN_DEFAULT: 30 s).
@@ -193,8 +193,8 @@ typedef struct cen_lanes_report {
 CEN_API cen_status cen_lanes_stop(cen_lanes *lanes, cen_stop how, cen_deadline deadline, cen_lanes_report *report,
                                   cen_error *error);
 
-/* Free stopped lanes. NULL is allowed. No other call may be in progress, and none may follow. If this fails, it may be
- * called again.
+/* Free stopped lanes. NULL is allowed. No other call may be in progress, and none may follow. If this call fails, it
+ * may be repeated.
  * Returns:
  *   OK
  *   BUSY    the lanes have not been stopped, or tasks or workers remain
@@ -247,7 +247,7 @@ typedef struct cen_latency_summary {
     int64_t sum_ns, shortest_ns, p50_ns, p90_ns, p99_ns, p999_ns, longest_ns;
 } cen_latency_summary;
 
-/* Latencies of all admitted tasks, including those that failed, were cancelled or timed out. */
+/* Latencies of all admitted tasks, including tasks that failed, were cancelled or timed out. */
 typedef struct cen_lane_latency {
     size_t size;               /* sizeof(cen_lane_latency), set by CEN_SIZED */
     cen_latency_summary wait;  /* from submit until the task began, or ended without having begun */

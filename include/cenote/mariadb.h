@@ -63,7 +63,7 @@ typedef enum cen_mariadb_reset_policy {
      * report that mysql_set_server_option has allowed several statements in one text. A reset disallows them again, but
      * if nothing else was changed, there is no reset. */
     CEN_MARIADB_RESET_CHANGED = 0,
-    /* mysql_reset_connection after every use, whatever was done; this also drops prepared statements */
+    /* mysql_reset_connection after every use, regardless of what was done; this also drops prepared statements */
     CEN_MARIADB_RESET_ALL,
     CEN_MARIADB_RESET_NOTHING, /* a connection that was changed is closed */
 } cen_mariadb_reset_policy;
@@ -84,18 +84,19 @@ typedef struct cen_mariadb_capacity_report {
     uint32_t in_use;          /* open connections of all clients, this one included */
     uint32_t free;            /* connections that can still be opened */
     bool fits;                /* the pool can reach its max: pool_max is at most `free` plus this connection */
-    char text[240];           /* all of this as one sentence */
+    char text[240];           /* the same information as one sentence */
 } cen_mariadb_capacity_report;
 
-/* Zero means the default in every field, and CEN_OFF in a time field means no limit. Fields are only ever appended.
+/* In every field, zero means the default. In a time field, CEN_OFF means no limit. Fields are only ever appended.
  * cen_pool_new copies everything that the fields point to, except the poller and `argument`. The callbacks run on the
- * threads that open connections, which are helper threads, several at a time. If there is a poller, they may also run
- * on the threads that start opens and on those that run the poller's watches, so they must be quick. */
+ * threads that open connections. These are helper threads, and several of them may run callbacks at the same time. If
+ * there is a poller, they may also run on the threads that start opens and on those that run the poller's watches, so
+ * they must be quick. */
 typedef struct cen_mariadb_options {
     size_t size; /* sizeof(cen_mariadb_options), set by the macro */
-    /* Required: mariadb://user:password@host:port/database?name=value&... or mysql://... Each part may be left out, and
-     * %41 stands for A. A host that begins with a slash (%2Frun%2Fmysqld%2Fmysqld.sock), or the parameter `socket`, is
-     * the path of a Unix socket. Parameters: socket, connect_timeout, read_timeout, write_timeout (seconds, "0.5"),
+    /* Required: mariadb://user:password@host:port/database?name=value&... or mysql://... Each part may be left out. %41
+     * stands for A. A host that begins with a slash (%2Frun%2Fmysqld%2Fmysqld.sock), or the parameter `socket`, is the
+     * path of a Unix socket. Parameters: socket, connect_timeout, read_timeout, write_timeout (seconds, "0.5"),
      * charset, statements, role (any, primary, replica), reset (changed, all, nothing), tls (default, off, on, verify),
      * tls_ca, tls_cert, tls_key, tls_cipher, local_infile (on, off), compress (on, off). A field below that is not zero
      * overrides its parameter. */
@@ -131,9 +132,9 @@ typedef struct cen_mariadb_options {
     void (*on_capacity)(void *argument, const cen_mariadb_capacity_report *report);
     void *argument;        /* passed to these two callbacks */
     uint32_t capacity_max; /* the pool's max, for on_capacity */
-    /* Connections are opened, tested, reset and closed through this poller instead of on helper threads. It must
-     * outlive the pool. Host name lookups and TLS block inside the client library, so connections that need them are
-     * opened by a job on the process's own runtime. Default: none, so the calls block. */
+    /* Connections are opened, tested, reset and closed through this poller instead of on helper threads. The poller
+     * must outlive the pool. Host name lookups and TLS block inside the client library, so connections that need them
+     * are opened by a job on the process's own runtime. Default: none, so the calls block. */
     struct cen_poller *poller;
 } cen_mariadb_options;
 
@@ -145,8 +146,8 @@ typedef struct cen_mariadb_options {
  * returned.
  *
  * An open fails with DRIVER (the server refuses it, for example with 1045 for wrong credentials, or does not have the
- * role), FULL (1040: the server has no connection left), DOWN (2002, 2003, 2005: the server cannot be reached; 1053: it
- * is shutting down), TIMEOUT, LOST (2013: the server closed the connection), CLOSED (the process is exiting),
+ * required role), FULL (1040: the server has no connection left), DOWN (2002, 2003, 2005: the server cannot be reached;
+ * 1053: it is shutting down), TIMEOUT, LOST (2013: the server closed the connection), CLOSED (the process is exiting),
  * NO_MEMORY, SYSTEM, or the status that options.password returned. */
 CEN_API cen_driver cen_mariadb(const char *url);
 CEN_API cen_driver cen_mariadb_with(const cen_mariadb_options *options);

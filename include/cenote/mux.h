@@ -15,11 +15,11 @@
  *     cen_mux_close(mux, cen_in_s(5), NULL);
  *     cen_mux_free(mux);
  *
- * To avoid waiting, use cen_mux_request_async. request.future completes when the reply has arrived.
+ * To send a request without waiting, use cen_mux_request_async: request.future completes when the reply has arrived.
  *
  * When a connection is lost, all requests in flight fail immediately with LOST and the cause, and so do all later
- * requests. A connection does not reconnect by itself: its owner is notified through cen_mux_watch, frees it and opens
- * another.
+ * requests. A connection does not reconnect by itself: its owner learns of the loss through cen_mux_watch, frees the
+ * connection and opens another.
  *
  * A thread that waits for its reply reads the socket itself, also on behalf of other waiters. The loop's thread reads
  * when no thread is waiting.
@@ -115,7 +115,8 @@ CEN_API cen_status cen_mux_open_async(const cen_mux_options *options, cen_mux **
 /* Close the connection: refuse new requests with CLOSED, wait for those in progress, fail the rest with CLOSED, and end
  * the connection. When this returns, the completion callback of a request whose reply has arrived may not have run yet.
  *
- * Blocking: until the deadline (CEN_DEFAULT: 5 s). On the loop's own thread, it does not wait, as with CEN_NOW.
+ * Blocking: until the deadline (CEN_DEFAULT: 5 s). On the loop's own thread, the call does not wait, as if the deadline
+ * were CEN_NOW.
  * Returns:
  *   OK       all requests have completed
  *   TIMEOUT  some requests failed with CLOSED at the deadline; the text says how many
@@ -127,13 +128,13 @@ CEN_API cen_status cen_mux_open_async(const cen_mux_options *options, cen_mux **
 CEN_API cen_status cen_mux_close(cen_mux *mux, cen_deadline deadline, cen_error *error);
 
 /* Free the connection. If it is not closed, it is closed first, with CEN_NOW. Calls of cen_mux_request that are still
- * waiting return CLOSED first. Apart from these, no call may be in progress or begin. On the loop's own thread, this
- * returns before the memory is freed. NULL is allowed. */
+ * waiting first return CLOSED. Apart from these calls, no call may be in progress or begin. On the loop's own thread,
+ * this function returns before the memory is freed. NULL is allowed. */
 CEN_API void cen_mux_free(cen_mux *mux);
 
-/* Complete `ended` when the connection ends, or soon if it has already ended: with OK if this side closed it; with LOST
- * and the cause if it was lost; or with the error of the open that failed. There can be only one such future at a time.
- * It may be cancelled.
+/* Complete `ended` when the connection ends, or shortly after this call if the connection has already ended: with OK if
+ * this side closed it; with LOST and the cause if it was lost; or with the error of the open that failed. There can be
+ * only one such future at a time. It may be cancelled.
  *
  * Callbacks: an inline `done` runs on the loop's thread and may free the connection.
  * Returns:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A routing pool: a load-balanced pool of multiplexed connections to one service. Many callers use each connection at
- * the same time. When a connection is lost, it leaves the set to which requests are routed. It is then opened again,
- * with back-off, and returns to the set. libcenote-net.
+ * the same time. When a connection is lost, it leaves the set of connections to which requests are routed. The
+ * connection is then opened again, with back-off, and returns to the set. libcenote-net.
  *
  *     cen_mux_pool *pool;
  *     cen_mux_pool_options options = CEN_MUX_POOL_OPTIONS(.name = "search", .address = "10.0.0.7:9000", .connections = 8);
@@ -28,12 +28,12 @@
  *     a router follows the registry: requests are routed to the connections in it
  *
  * If one connection ends, the others are not affected. If the registry ends, all connections are restarted, because
- * their entries are lost with the registry. As a child of its supervisor, a connection counts as running from the
- * moment it begins to connect. If it cannot connect, the child has failed.
+ * their entries are lost with the registry. To its supervisor, a connection is a child that is running from the moment
+ * it begins to connect. If the connection cannot be made, the child has failed.
  *
- * If a connection refuses a request because the connection has just been lost, the request has not been sent, and is
- * routed again. A request that was sent and lost is not routed again, because the other side may have executed it. It
- * fails with LOST, and the program decides whether to send it again.
+ * If a connection refuses a request because the connection has just been lost, the request has not been sent. It is
+ * then routed again. A request that was sent and lost is not routed again, because the other side may have executed it.
+ * It fails with LOST, and the program decides whether to send it again.
  *
  * Threads: every function may be called from any thread, with these exceptions. cen_mux_pool_new, cen_mux_pool_close
  * and cen_mux_pool_free wait, and must not be called on the thread of the pool's loop, by its listener, or in a read
@@ -141,7 +141,7 @@ typedef struct cen_mux_pool_options {
  *   SYSTEM     no thread or descriptor could be created for it, or no connection could be made (see others)
  *   FORKED     the loop or the runtime belongs to the parent process
  *   MISUSE     called on the loop's thread, or in a read section
- *   others     with CEN_AT_START_NEED_ONE: the status of the last attempt to connect, as cen_mux_open
+ *   others     with CEN_AT_START_NEED_ONE: the status of the last connection attempt, as cen_mux_open
  */
 CEN_API cen_status cen_mux_pool_new(const cen_mux_pool_options *options, cen_mux_pool **out, cen_error *error);
 
@@ -152,8 +152,8 @@ typedef struct cen_mux_pool_report {
     uint32_t waited; /* requests that waited for a connection, and failed with CLOSED */
 } cen_mux_pool_report;
 
-/* Close the pool: refuse new requests, wait for those in flight, and then stop the tree: first the connections, then
- * the registry. *report, if not NULL, is filled in if the status is OK or TIMEOUT.
+/* Close the pool: refuse new requests, wait for those in flight, and then stop the tree, with the connections first and
+ * the registry last. *report, if not NULL, is filled in if the status is OK or TIMEOUT.
  *
  * Blocking: until no request is in flight, or until the deadline (CEN_DEFAULT: 5 s).
  * Returns:
@@ -225,13 +225,14 @@ typedef struct cen_mux_pool_request_op {
     CEN_ATOMIC_(uint32_t) stage_;
 } cen_mux_pool_request_op;
 
-/* Initialize an operation before its first use, and again before each further use. `done` is called once, on the
- * executor. If both are NULL, the program waits for op->future, polls it, or puts it into a group. */
+/* Initialize an operation before its first use, and again before each further use. When the future completes, `done` is
+ * called exactly once, on the executor. If `done` and `executor` are both NULL, the program waits for op->future, polls
+ * it, or puts it into a group. */
 CEN_API void cen_mux_pool_request_op_init(cen_mux_pool_request_op *op, void (*done)(cen_mux_pool_request_op *op),
                                           cen_executor *executor);
 
-/* Send a request as cen_mux_pool_request does, without waiting. The future completes with the result, possibly before
- * this returns. Every status that is not listed here, including FORKED, is delivered through the future.
+/* Send a request as cen_mux_pool_request does, but without waiting. The future completes with the result, possibly
+ * before this returns. Every status that is not listed here, including FORKED, is delivered through the future.
  *
  * Blocking: never waits.
  * Returns:
@@ -250,7 +251,7 @@ typedef struct cen_mux_pool_stats {
     uint32_t up, connecting, down; /* down: lost or failed, and about to be opened again */
     uint64_t opened;               /* connections made so far */
     uint64_t lost;                 /* of these, connections that were lost */
-    uint64_t failed_opens;         /* attempts to connect that failed */
+    uint64_t failed_opens;         /* connection attempts that failed */
     uint64_t restarts;             /* restarts of connections, as their supervisor counts them */
     uint64_t registry_starts;      /* how often the registry was started */
     uint32_t waiting;              /* requests that wait for a connection */
@@ -279,9 +280,9 @@ CEN_API size_t cen_mux_pool_dump(cen_mux_pool *pool, char *buffer, size_t room);
  * parts must not be closed, stopped or freed. cen_mux_pool_supervisor returns the root of the tree, and
  * cen_mux_pool_connections returns the supervisor below it.
  *
- * Each restart of the registry creates a new one, and cen_mux_pool_registry returns NULL in between. So get the
- * registry again for each use, and use it only briefly. It contains the connections under the key cen_key_text("up").
- * Each value is a connection's cen_mux, which may be inspected only in a read section. */
+ * Each restart of the registry creates a new registry, and in between, cen_mux_pool_registry returns NULL. Therefore,
+ * get the registry again for each use, and use it only briefly. It contains the connections under the key
+ * cen_key_text("up"). Each value is a connection's cen_mux, which may be inspected only in a read section. */
 CEN_API cen_router *cen_mux_pool_router(cen_mux_pool *pool);
 CEN_API cen_registry *cen_mux_pool_registry(cen_mux_pool *pool);
 CEN_API cen_supervisor *cen_mux_pool_supervisor(cen_mux_pool *pool);

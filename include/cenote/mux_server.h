@@ -19,7 +19,7 @@
  * The handler may reply to a call immediately or later, in any order and from any thread. It may also drop a call, in
  * which case the client waits until its deadline. A call belongs to the handler until it is replied to or dropped, even
  * after the client has disconnected or the server has been stopped. A client that shuts down its sending side counts as
- * disconnected: replies that were not sent by then are lost.
+ * disconnected: replies that have not been sent by then are lost.
  *
  * Threads: every function may be called from any thread, including from within the handler, unless noted otherwise.
  * Fork: in the child, every function returns FORKED. cen_mux_server_stop closes the child's copy of the listening
@@ -87,8 +87,8 @@ typedef struct cen_mux_server_options {
 /* Options with the given fields set and all others zero. */
 #define CEN_MUX_SERVER_OPTIONS(...) CEN_OPTIONS_(cen_mux_server_options, __VA_ARGS__)
 
-/* Start a server. It is listening when the call returns. If a Unix socket file exists but no server is listening on it,
- * the file is replaced.
+/* Start a server. The server is listening when the call returns. If a Unix socket file exists but no server is
+ * listening on it, the file is replaced.
  *
  * Blocking: while a name in options.address is looked up, on the calling thread.
  * Returns:
@@ -104,9 +104,9 @@ CEN_API cen_status cen_mux_server_start(const cen_mux_server_options *options, c
  * forked child, it is the parent's address. Return "" for NULL. */
 CEN_API const char *cen_mux_server_address(const cen_mux_server *server);
 
-/* Stop listening, close the connections of all clients, and free the server. When it returns, no handler is running,
- * except one that makes this call, and no handler will be called again. Calls stay valid until they are replied to or
- * dropped. NULL is allowed. */
+/* Stop listening, close the connections of all clients, and free the server. When this function returns, no handler is
+ * running, except one that makes this call, and no handler will be called again. Calls stay valid until they are
+ * replied to or dropped. NULL is allowed. */
 CEN_API void cen_mux_server_stop(cen_mux_server *server);
 
 /* Close the connection of one client, or of all clients if `client` is 0, as if the network had failed: unsent replies

@@ -9,19 +9,19 @@
  *     // ...
  *     cen_owner_end(owner);                   // lookups no longer find the connection
  *
- * A thread is also an owner. An entry that is registered without an owner belongs to the calling thread. It is removed
- * when the thread ends: by returning, by pthread_exit or by cancellation. A thread that has joined the ended thread
- * finds none of its entries. (The entries of the main thread stay when main returns, because the process then ends.) A
- * step of a crew's task must name an owner, because the task may continue on another thread.
+ * A thread is also an owner. An entry that is registered without an owner belongs to the calling thread. The entry is
+ * removed when the thread ends, whether by returning, by pthread_exit or by cancellation. A thread that has joined the
+ * ended thread finds none of its entries. (The entries of the main thread stay when main returns, because the process
+ * then ends.) A step of a crew's task must name an owner, because the task may continue on another thread.
  *
- * Life: an owner created by cen_owner_new belongs to its creator until cen_owner_end, which takes the handle back. A
- * thread that uses an owner while another thread may end it must hold the handle during that time (cen_owner_hold). A
- * call that registers an entry then has exactly one of two outcomes: it returns CLOSED, or the entry is removed when
- * the owner ends.
+ * Life: an owner created by cen_owner_new belongs to its creator until cen_owner_end is called, which takes the handle
+ * back. A thread that uses an owner while another thread may end it must hold the handle during that time
+ * (cen_owner_hold). A call that registers an entry then has exactly one of two outcomes: it returns CLOSED, or the
+ * entry is removed when the owner ends.
  *
  * Threads: every function may be called from any thread.
- * Fork: in the child, calls for an owner of the parent return FORKED and do not touch it. There, the thread that forked
- * becomes a new owner that has no entries.
+ * Fork: in the child, calls for an owner of the parent return FORKED and do not touch it. In the child, the thread that
+ * forked becomes a new owner that has no entries.
  */
 #ifndef CENOTE_OWNER_H
 #define CENOTE_OWNER_H
@@ -71,8 +71,8 @@ CEN_API cen_status cen_owner_new(const cen_owner_options *options, cen_owner **o
  */
 CEN_API cen_status cen_owner_end(cen_owner *owner);
 
-/* Get the owner of the calling thread, and create it if there is none. It ends with the thread, and the caller does not
- * hold it.
+/* Get the owner that represents the calling thread; if there is none, create it. The owner ends with the thread, and
+ * the caller does not hold it.
  * Returns:
  *   OK
  *   MISUSE     called in a step of a crew's task
@@ -82,8 +82,8 @@ CEN_API cen_status cen_owner_end(cen_owner *owner);
  */
 CEN_API cen_status cen_owner_thread(cen_owner **out, cen_error *error);
 
-/* Hold an owner's handle, or drop it again. While the handle is held, its memory stays valid, even if the owner ends. A
- * thread needs these functions when it uses an owner that another thread may end. */
+/* Hold an owner's handle, or drop it again. While the handle is held, the memory of the owner stays valid, even if the
+ * owner ends. A thread needs these functions when it uses an owner that another thread may end. */
 CEN_API void cen_owner_hold(cen_owner *owner);
 CEN_API void cen_owner_drop(cen_owner *owner);
 
@@ -103,9 +103,9 @@ CEN_API uint64_t cen_owner_id(const cen_owner *owner);
  */
 CEN_API cen_status cen_owner_count(const cen_owner *owner, size_t *out);
 
-/* Call `visit` for each entry of the owner, in all registries, in the order of registration, until it returns false. An
- * entry that exists during the whole call is visited once. An entry that is registered or removed during the call is
- * visited once or not at all.
+/* Call `visit` for each entry of the owner, in all registries, in the order of registration, until `visit` returns
+ * false. An entry that exists during the whole call is visited exactly once. An entry that is registered or removed
+ * during the call is visited once or not at all.
  *
  * Callbacks: visit is called in a read section.
  * Returns:

@@ -15,8 +15,8 @@
  *     // ... close and free the pool
  *     cen_pollable_free(pollable, &error);
  *
- * It combines a manual poller, a manual runtime and an inbox, with one descriptor, one function that runs them and one
- * that frees them:
+ * A pollable combines a manual poller, a manual runtime and an inbox. Together, they have one descriptor, one function
+ * that runs them, and one that frees them:
  *     cen_pollable_executor   runs completion callbacks, from within run_ready
  *     cen_pollable_runtime    for pools: deadlines, idle timeouts and health checks, without a thread
  *     cen_pollable_poller     for drivers that connect without threads: cen_pq_options.poller and so on
@@ -36,8 +36,8 @@
  * Caveats
  *  - Do not poll, run or free the three parts with their own functions, because the pollable does not notice those
  *    calls.
- *  - A pool whose driver blocks needs a runtime with threads. Leave out .runtime for such a pool. Its completion
- *    callbacks can still go to the pollable's executor.
+ *  - A pool whose driver blocks needs a runtime with threads, so leave out .runtime for such a pool. The pool's
+ *    completion callbacks can still go to the pollable's executor.
  *  - A callback that run_ready runs delays the loop, so it must not block.
  */
 #ifndef CENOTE_POLLABLE_H
@@ -99,9 +99,9 @@ CEN_API int cen_pollable_fd(const cen_pollable *pollable);
 /* Run what is due: completion callbacks and other jobs, timers, and driver calls for descriptors that are ready. Call
  * it when the descriptor is readable; calling it at any other time is also allowed.
  *
- * This function returns after a few thousand calls even if these create more work. The descriptor then becomes readable
- * again, with a new edge, so the loop will call this function again. *ran, if not NULL, is the number of calls made.
- * *more, if not NULL, says whether anything is left to run. Both are written only if OK is returned.
+ * This function returns after making a few thousand calls, even if those calls create more work. The descriptor then
+ * becomes readable again, with a new edge, so the loop will call this function again. *ran, if not NULL, is the number
+ * of calls made. *more, if not NULL, says whether anything is left to run. Both are written only if OK is returned.
  *
  * Blocking: never waits.
  * Callbacks: they run on this thread, with no lock held. They may call every function except cen_pollable_free.
@@ -115,9 +115,10 @@ CEN_API int cen_pollable_fd(const cen_pollable *pollable);
  */
 CEN_API cen_status cen_pollable_run_ready(cen_pollable *pollable, size_t *ran, bool *more);
 
-/* Return the number of nanoseconds until a deadline gives run_ready something to do: 0 if something is due now, -1 if
- * no deadline is pending. The descriptor becomes readable by itself at that moment, so a loop that watches it needs no
- * timeout. Round up for poll and epoll_wait: (ns + 999999) / 1000000. Return -1 for NULL and in a forked child. */
+/* Return the number of nanoseconds until a deadline gives run_ready something to do. Return 0 if something is due now,
+ * and -1 if no deadline is pending. The descriptor becomes readable by itself when that deadline passes, so a loop that
+ * watches it needs no timeout. Round up for poll and epoll_wait: (ns + 999999) / 1000000. Return -1 for NULL and in a
+ * forked child. */
 CEN_API int64_t cen_pollable_next_deadline(cen_pollable *pollable);
 
 /* Return the parts, for use in options and calls. They belong to the pollable. Return NULL for NULL. */

@@ -13,8 +13,8 @@
  *     cen_poller_free(poller);               // after the pools that use it
  *
  * If options.manual is set, the poller has no thread. Instead, the program watches the poller's descriptor in its event
- * loop, and calls cen_poller_poll when that descriptor is readable. Deadlines also make it readable, so the loop needs
- * no timeout.
+ * loop, and calls cen_poller_poll when that descriptor is readable. The descriptor also becomes readable when a
+ * deadline passes, so the loop needs no timeout.
  *
  *     struct pollfd fds[] = {{cen_poller_fd(poller), POLLIN, 0}};   // and the program's own
  *     for (;;) {
@@ -25,8 +25,8 @@
  * Each watch reports only one event. For the next event, call cen_poller_watch again.
  *
  * Threads: every function may be called from any thread. `ready` runs on the poller's thread, or in cen_poller_poll,
- * with no lock held. It may call any function of cenote except cen_poller_free and cen_poller_poll of this poller. It
- * delays all other watches of the poller, so it must not block.
+ * with no lock held. It may call any function of cenote except cen_poller_free and cen_poller_poll of this poller.
+ * While `ready` runs, all other watches of the poller are delayed, so it must not block.
  * Fork: the child does not have the thread, and nothing is watched there. Every call returns FORKED, except
  * cen_poller_free, which frees the memory.
  * Systems: Linux. Elsewhere cen_poller_new fails with SYSTEM.
@@ -106,9 +106,9 @@ CEN_API cen_status cen_poller_new(const cen_poller_options *options, cen_poller 
  */
 CEN_API cen_status cen_poller_free(cen_poller *poller);
 
-/* Watch a descriptor: watch->ready is called once, when one of `events` has happened or the deadline has passed,
- * whichever is first. CEN_DEFAULT: CEN_NEVER. If fd is -1 and no events are given, only the deadline is awaited.
- * error->text names the poller and the descriptor.
+/* Watch a descriptor: watch->ready is called at most once, when one of `events` has happened or the deadline has
+ * passed, whichever is first. CEN_DEFAULT: CEN_NEVER. If fd is -1 and no events are given, only the deadline is
+ * awaited. error->text names the poller and the descriptor.
  *
  * Ownership: the watch belongs to the poller until `ready` is entered or cen_poller_unwatch returns true. The
  * descriptor must stay open until then.
@@ -130,7 +130,7 @@ CEN_API cen_status cen_poller_watch(cen_poller *poller, cen_watch *watch, int fd
  * watch was not in use.
  *
  * Blocking: if `ready` is running for this watch on another thread, waits until it has returned. Therefore, the caller
- * must not hold a lock that `ready` takes. In a `ready` of this poller, this never waits. */
+ * must not hold a lock that `ready` takes. In a `ready` of this poller, this function never waits. */
 CEN_API bool cen_poller_unwatch(cen_poller *poller, cen_watch *watch);
 
 /* Return the descriptor of a manual poller, for an event loop. It is readable when cen_poller_poll has something to do.

@@ -32,12 +32,12 @@
  *
  * Cancellation: a take is a cancellation point while it waits for an object or for an object's health check. A thread
  * that is cancelled there leaves the wait queue, gives back any object already granted to it, and ends. Nothing else in
- * cenote is a cancellation point: neither a take that does not wait, nor a wait for a future, a queue or a close. A
- * take is not ended by cancellation if cancellation is disabled, or if the take is made inside a callback of a pool.
+ * cenote is a cancellation point: neither a take that does not wait, nor a wait for a future, a queue or a close.
+ * Cancellation does not end a take if cancellation is disabled, or if the take is made inside a callback of a pool.
  *
- * Progress: "never waits" means that a function does not sleep until an object is given back. It may still take the
- * pool's single lock. This lock is held for a few steps at a time, and never while the program's code, including its
- * allocator, is running.
+ * Progress: "never waits" means that a function does not sleep while it waits for an object to be given back. It may
+ * still take the pool's single lock. This lock is held for only a few steps at a time, and never while the program's
+ * code, including its allocator, is running.
  *
  * Fork: in the child, every function fails with FORKED unless options.on_fork is CEN_FORK_RENEW. In that case, the
  * first call in the child recreates the pool and may also fail with NO_MEMORY.
@@ -158,9 +158,9 @@ typedef struct cen_pool_options {
     int64_t max_barging_ns;
     /* If true, the clock is read at every take and every give, which costs about 50 ns per pair. Lists of holders then
      * show exact times, and the histogram "use" records every lease. Default false: one lease in 64 is timed, which
-     * costs 1 to 2 ns per pair on average. For the remaining leases, only a lower bound of the time is known: it counts
-     * from when they were first listed by cen_pool_holders, cen_pool_explain, the error text of a failed take, or a
-     * round of the housekeeper. Changing this option resets the histogram "use". */
+     * costs 1 to 2 ns per pair on average. For the remaining leases, only a lower bound on the time is known. It is
+     * counted from when the lease was first listed by cen_pool_holders, by cen_pool_explain, in the error text of a
+     * failed take, or by the housekeeper on one of its rounds. Changing this option resets the histogram "use". */
     bool exact_times;
     const cen_allocator *allocator; /* default malloc; fixed */
     cen_runtime *runtime;           /* keeps time and runs blocking driver calls; default the process's own; fixed */
@@ -169,22 +169,22 @@ typedef struct cen_pool_options {
      * own runtime, whatever runtime the parent's pool uses. The driver's abandon is called for the parent's objects,
      * idle or held, except for those that the parent was opening or closing when it forked. init and prepare are not
      * called again. Calls with leases from before the fork return FORKED. If there is no memory for the new pool, the
-     * call fails with NO_MEMORY, and the next call tries again. If the pool was closed, its functions keep returning
-     * FORKED. */
+     * call that needed it fails with NO_MEMORY, and the next call tries again. If the pool was closed, its functions
+     * keep returning FORKED. */
     cen_fork_policy on_fork;
 
     /* Opening: concurrency, timeout, back-off and circuit breaker */
     uint32_t max_concurrent_opens; /* maximum concurrent opens of a blocking driver, 1 to 64; default 2 */
     int64_t open_timeout_ns; /* a blocking open that takes longer counts as failed; default 10 s; CEN_OFF: no limit */
-    /* Back-off with jitter: after a failed open, the next open waits for a random time. The upper bound of this time is
-     * backoff_initial_ns or 1/64 of the time since opens began to fail, whichever is longer. While other objects can be
-     * lent, the bound doubles with each failure instead. Default 50 ms, or backoff_max_ns if that is less; off by
-     * default if the driver does not block, unless backoff_max_ns is set. CEN_OFF: no back-off and no circuit breaker;
-     * a waiting take fails as soon as an open fails. After a failure, a blocking driver's next open starts at least 1
-     * ms later, unless the bound is less than that. */
+    /* Back-off with jitter: after a failed open, the next open is delayed by a random time. The upper bound of this
+     * delay is backoff_initial_ns or 1/64 of the time since opens began to fail, whichever is longer. While other
+     * objects can be lent, the bound doubles with each failure instead. Default 50 ms, or backoff_max_ns if that is
+     * less; off by default if the driver does not block, unless backoff_max_ns is set. CEN_OFF: no back-off and no
+     * circuit breaker; a waiting take fails as soon as an open fails. After a failure, a blocking driver's next open
+     * starts at least 1 ms later, unless the bound is less than that. */
     int64_t backoff_initial_ns;
     int64_t backoff_max_ns; /* the largest upper bound of the back-off; default 2 s; CEN_OFF is refused */
-    /* number of failed opens in a row that opens the circuit breaker; default 5; CEN_OFF: it never opens; see
+    /* number of consecutive failed opens after which the circuit breaker opens; default 5; CEN_OFF: it never opens; see
      * breaker_wait_ns */
     int32_t breaker_failures;
 
@@ -194,26 +194,26 @@ typedef struct cen_pool_options {
     uint32_t min_idle;
     /* maximum number of idle objects, checked at least every second; default CEN_OFF; CEN_NONE: no object stays idle */
     int32_t max_idle;
-    /* an object that has been idle for longer is closed, down to min_idle objects; default 10 min, or CEN_OFF if the
-     * driver does not block */
+    /* an object that has been idle for longer is closed, as long as at least min_idle objects remain idle; default 10
+     * min, or CEN_OFF if the driver does not block */
     int64_t idle_timeout_ns;
     /* an object older than this is closed, or, if it is held, closed when it is given back; default 30 min, or CEN_OFF
      * if the driver does not block */
     int64_t max_lifetime_ns;
-    /* Each object's lifetime is shortened by a random part of this percentage, 1 to 100; default 10; CEN_NO_JITTER:
-     * none. Objects that were opened together are closed in up to 32 steps, at least 1 ms apart. */
+    /* Each object's lifetime is shortened by a random amount of up to this percentage, 1 to 100; default 10;
+     * CEN_NO_JITTER: none. Objects that were opened together are closed in up to 32 steps, at least 1 ms apart. */
     uint32_t lifetime_jitter;
     int64_t max_uses; /* an object lent this many times is closed when it is given back; default CEN_OFF */
 
     /* Health checks, for drivers with a test */
-    /* An object that has been idle for longer is tested before it is lent, in some cases after only half this time;
-     * default 1 s; CEN_OFF: it is not tested. When an object is found broken, all objects that are idle at that time
-     * are tested before they are lent. If the driver blocks and the take has a deadline or a stop token, a helper runs
-     * the test: the take still returns by its deadline or when it is stopped. If the object passes the test later, it
-     * can be lent to other callers. In all other cases, the test runs on the take's thread, and the take returns only
-     * after the test. These cases are a take with CEN_NEVER and no token, a take with CEN_NOW, a driver that does not
-     * block, and a manual runtime. If the driver has test_async, the take waits in the wait queue while the object is
-     * tested. */
+    /* An object that has been idle for longer is tested before it is lent; in some cases, the test may take place after
+     * as little as half this time; default 1 s; CEN_OFF: it is not tested. When an object is found broken, all objects
+     * that are idle at that time are tested before they are lent. If the driver blocks and the take has a deadline or a
+     * stop token, a helper runs the test: the take still returns by its deadline or when it is stopped. If the object
+     * passes the test later, it can be lent to other callers. In all other cases, the test runs on the take's thread,
+     * and the take returns only after the test. These cases are a take with CEN_NEVER and no token, a take with
+     * CEN_NOW, a driver that does not block, and a manual runtime. If the driver has test_async, the take waits in the
+     * wait queue while the object is tested. */
     int64_t test_after_idle_ns;
     int64_t test_interval_ns; /* idle objects are tested this often; default 30 s; CEN_OFF: never */
     /* a test on a helper that takes longer counts as failed, and the object is closed when the test returns; default 5
@@ -249,20 +249,20 @@ typedef struct cen_pool_options {
     bool trace_takes;
 
     /* How long the circuit breaker is open before takes fail fast; default 5 s. This applies to takes that can be
-     * served only by opening an object. During this time, such a take waits up to its deadline, but fails immediately,
-     * with the error of the last open, if its deadline is before the next attempt. After breaker_wait_ns, it fails
-     * immediately, with two exceptions: it may start an attempt itself, or an attempt is in progress and the previous
-     * attempt failed in less than breaker_wait_ns. In these two cases, the take waits for the attempt, for up to
-     * breaker_wait_ns. CEN_OFF: takes fail fast as soon as the circuit breaker opens. CEN_WHOLE_DEADLINE: takes never
-     * fail fast. */
+     * served only by opening an object. During this time, such a take waits up to its deadline. If its deadline is
+     * before the next attempt, however, the take fails immediately with the error of the last open. After
+     * breaker_wait_ns, a take fails immediately, with two exceptions: it may start an attempt itself, or an attempt is
+     * in progress and the previous attempt failed in less than breaker_wait_ns. In these two cases, the take waits for
+     * the attempt, for up to breaker_wait_ns. CEN_OFF: takes fail fast as soon as the circuit breaker opens.
+     * CEN_WHOLE_DEADLINE: takes never fail fast. */
     int64_t breaker_wait_ns;
 
     cen_hold_policy on_max_hold; /* what happens after max_hold_ns; default CEN_HOLD_REVOKE */
 } cen_pool_options;
 
 /* Priority (cen_priority in cenote/choice.h) orders waiters. Waiters of equal priority are served FIFO; aging prevents
- * starvation. A waiter can be overtaken only by takes of higher priority that arrive less than aging_ns after it, or
- * less than twice aging_ns after it if the waiter is LOW and the takes are HIGH. */
+ * starvation. A waiter can be overtaken only by takes of higher priority that arrive less than aging_ns after it. If
+ * the waiter is LOW and the takes are HIGH, the limit is twice aging_ns. */
 
 /* Value of lifetime_jitter: objects live for exactly max_lifetime_ns. */
 #define CEN_NO_JITTER 101
@@ -274,7 +274,7 @@ typedef struct cen_pool_options {
 #define CEN_POOL_MAX 1000000
 
 /* Options with `size` set. In C++ without designated initialisers, begin with
- * `cen_pool_options options = CEN_SIZED(cen_pool_options);` and set fields. */
+ * `cen_pool_options options = CEN_SIZED(cen_pool_options);` and then set the fields. */
 #define CEN_POOL_OPTIONS(...) CEN_OPTIONS_(cen_pool_options, __VA_ARGS__)
 
 /* Create a pool. The memory for max objects is allocated here. More memory is allocated only for a larger max, the
@@ -300,9 +300,9 @@ CEN_API cen_status cen_pool_new(const cen_pool_options *options, cen_pool **out,
 CEN_API cen_status cen_pool_options_get(cen_pool *pool, cen_pool_options *out);
 
 /* Set all options that are not fixed, in one step: no other thread sees a partial change. A smaller struct leaves the
- * options that it does not contain unchanged. `eager` has no effect here. A tighter limit takes effect in the next
- * round of the housekeeper. A held object that exceeds max, max_lifetime_ns or max_uses is closed when it is given
- * back. leak_after_ns and max_hold_ns also apply to current leases. With any status other than OK, nothing changes.
+ * options that it does not contain unchanged. `eager` has no effect here. A tighter limit takes effect on the
+ * housekeeper's next round. A held object that exceeds max, max_lifetime_ns or max_uses is closed when it is given
+ * back. leak_after_ns and max_hold_ns also apply to current leases. If the status is not OK, nothing changes.
  * Returns:
  *   OK         the options are set
  *   INVALID    pool or options is NULL, an option is invalid, or a fixed option differs; the text names the field
@@ -327,8 +327,8 @@ CEN_API cen_status cen_pool_options_set(cen_pool *pool, const cen_pool_options *
  *
  * Ownership: the lease belongs to the current thread or task until it is given back: see cen_pool_detach.
  * Blocking: until the deadline (CEN_DEFAULT: options.default_deadline). If the driver does not block, it opens objects
- * on this thread, and the take waits for the open even past the deadline. An object granted before the deadline is
- * returned with OK, even if the deadline has passed in the meantime.
+ * on this thread, and the take waits for the open even past the deadline. An object that was granted before the
+ * deadline is returned with OK, even if the deadline has passed in the meantime.
  * Cost: about ten steps if an object is idle and there are no waiters (CEN_ORDER_WARM). No lock is taken, and the clock
  * is read only for the one lease in 64 that is timed.
  *
@@ -466,10 +466,11 @@ CEN_API cen_status cen_pool_discard(cen_lease *lease);
 CEN_API cen_status cen_pool_discard_at(cen_lease *lease, const char *where);
 #define cen_pool_discard(lease) cen_pool_discard_at((lease), CEN_HERE)
 
-/* Detach a lease from its holder, so that it may outlive the holder. A lease belongs to its holder: the thread that
- * took it or, if it was taken in a step of a task, that task, on whatever thread the task continues. When a holder ends
- * without giving a lease back, options.on_holder_end decides what happens to the lease. A detached lease belongs to no
- * holder. Lists still show who took it. CEN_LEAK_RECLAIM and CEN_HOLD_RECLAIM also reclaim detached leases.
+/* Detach a lease from its holder, so that it may outlive the holder. A lease belongs to its holder. The holder is the
+ * thread that took the lease or, if it was taken in a step of a task, that task, even if the task continues on another
+ * thread. When a holder ends without giving a lease back, options.on_holder_end decides what happens to the lease. A
+ * detached lease belongs to no holder. Lists still show who took it. CEN_LEAK_RECLAIM and CEN_HOLD_RECLAIM also reclaim
+ * detached leases.
  * Returns:
  *   OK       the lease is detached
  *   STALE    the lease has ended or was revoked
@@ -490,7 +491,7 @@ CEN_API bool cen_pool_interrupt(cen_pool *pool, uint64_t holder);
 /* Add an object that the caller created. It counts towards max. It is lent, given back and, if the driver has a close,
  * closed like any other object.
  *
- * Ownership: with OK, the object belongs to the pool; with any other status, it still belongs to the caller.
+ * Ownership: if the status is OK, the object belongs to the pool; otherwise, it still belongs to the caller.
  * Blocking: never waits.
  * Returns:
  *   OK       the object is in the pool
@@ -513,9 +514,9 @@ typedef struct cen_scope {
 } cen_scope;
 
 /* Enter a pool. The current holder is the calling thread or the task that it is running. If the holder is not in
- * another scope of this pool, this takes an object as cen_pool_take does. Otherwise it always borrows the object of
- * that scope, without waiting. A task that runs while another task awaits it is a different holder and borrows nothing
- * from that task.
+ * another scope of this pool, this takes an object as cen_pool_take does. Otherwise, it borrows the object of that
+ * scope and never waits. A task that runs while another task awaits it is a different holder and borrows nothing from
+ * that task.
  * Blocking: as cen_pool_take (CEN_DEFAULT: options.default_deadline). A scope that borrows does not wait.
  * Returns:
  *   OK       the scope has an object
@@ -565,7 +566,8 @@ CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
     CEN_WITH_HERE_(pool, deadline, type, name, error, cen_scope_of_##name, cen_after_##name##_, __LINE__)
 #define CEN_WITH_HERE_(pool, deadline, type, name, error, scope, after, line) \
     CEN_WITH_(pool, deadline, type, name, error, scope, after, line)
-/* The loops have no condition, so the compiler sees that nothing follows if the block and the else part both return. */
+/* The loops have no condition, so the compiler can tell that nothing follows if the block and the else part both
+ * return. */
 #define CEN_WITH_(pool, deadline, type, name, error, scope, after, line) \
     if (0) { \
         after##line:; \
@@ -628,10 +630,10 @@ typedef struct cen_close_report {
 } cen_close_report;
 
 /* Close the pool. From now on, takes fail with CLOSED, including those already waiting. Idle objects are closed, and
- * the call waits for holders until the deadline. Then the remaining leases are revoked: each lease ends, the driver's
- * interrupt is called, and a REVOKED event is emitted. The object stays in the pool until its holder gives it back. If
- * the status is OK or TIMEOUT and out is not NULL, *out is filled in. The error text of TIMEOUT names the oldest
- * holders; cen_pool_explain lists what is still held.
+ * the call waits for holders until the deadline. When the deadline passes, the remaining leases are revoked: each lease
+ * ends, the driver's interrupt is called, and a REVOKED event is emitted. The object stays in the pool until its holder
+ * gives it back. If the status is OK or TIMEOUT and out is not NULL, *out is filled in. The error text of TIMEOUT names
+ * the oldest holders; cen_pool_explain lists what is still held.
  * Blocking: until all objects are closed, or until the deadline (CEN_DEFAULT: options.default_deadline).
  * Returns:
  *   OK       all objects are closed
@@ -651,8 +653,8 @@ CEN_API cen_status cen_pool_close(cen_pool *pool, cen_deadline deadline, cen_clo
  * Blocking: waits for helper threads of the pool that are between two driver calls. If this is the last pool of the
  * process's own runtime, the call also ends and joins the threads of that runtime. It does not wait for a helper that
  * is in a driver call: see cen_runtime_wait_idle. It does wait for a helper that is in a completion callback, a
- * listener or a job of the program, so do not hold a lock that such a function takes, or the two will deadlock. If this
- * is called on one of cenote's threads, it does not wait for helpers.
+ * listener or a job of the program. To avoid a deadlock, do not call cen_pool_free while holding a lock that such a
+ * function takes. If this is called on one of cenote's threads, it does not wait for helpers.
  * Threads: held leases may be given, discarded and left during this call and after it. No other call on the pool may be
  * in progress or follow.
  * Returns:
@@ -664,7 +666,7 @@ CEN_API cen_status cen_pool_free(cen_pool *pool);
 /* Change max. If max grows, waiters are served immediately. If it shrinks, idle objects are closed, highest index
  * first, and held objects are closed when they are given back, until no more than max are left. The memory for places
  * beyond max is returned to the system as they become empty, 64 KiB at a time. Memory from options.allocator stays
- * allocated until the pool is freed. With any status other than OK, nothing changes.
+ * allocated until the pool is freed. If the status is not OK, nothing changes.
  * Blocking: never waits.
  * Returns:
  *   OK         max is changed
@@ -680,8 +682,8 @@ CEN_API cen_status cen_pool_resize(cen_pool *pool, uint32_t max, cen_error *erro
 
 /* Replace all objects that were opened before this call. Each of them is closed, and a new one is opened when it is
  * needed. An idle object is closed now, a held object when it is given back, and an object in a driver call when that
- * call has returned. If spread_ns is above 0, each object becomes due at its own random moment within that many
- * nanoseconds, so that a server does not see all reconnects at once.
+ * call has returned. If spread_ns is above 0, each object is due for replacement at its own random moment within that
+ * many nanoseconds, so that the server does not receive all reconnects at the same time.
  * Returns:
  *   OK         the objects are closed, or will be
  *   INVALID    pool is NULL, or spread_ns is negative or greater than INT64_MAX / 4
@@ -712,7 +714,7 @@ CEN_API cen_status cen_pool_reload(cen_pool *pool, int64_t spread_ns, cen_error 
 CEN_API cen_status cen_pool_reap(cen_pool *pool, int64_t idle_ns, uint32_t *out, cen_error *error);
 
 /* Pause or resume the pool. A paused pool lends nothing and opens nothing: takes wait. Objects can still be given back.
- * Pausing twice is the same as pausing once.
+ * Pausing twice has the same effect as pausing once.
  * Returns:
  *   OK       the pool is paused, or resumed
  *   CLOSED   the pool is closed
@@ -745,9 +747,9 @@ CEN_API cen_status cen_pool_test_idle(cen_pool *pool, cen_error *error);
  * made the call.
  * Callbacks: events are delivered one at a time and in order, on the pool's runtime, with no lock held. The pool does
  * not wait for the listener, but queues up to 256 events. An event is lost if the queue is full, or if the listener is
- * replaced while the event is in the queue. `missed` is the number of events lost since the previous call of this or
- * the previous listener. Events that happened before the pool was closed are still delivered afterwards, at the latest
- * by cen_pool_free on the thread that calls it. When cen_pool_free returns, the listener has returned as well. Texts
+ * replaced while the event is in the queue. `missed` is the number of events lost since this listener or the previous
+ * one was last called. Events that happened before the pool was closed are still delivered afterwards, at the latest by
+ * cen_pool_free on the thread that calls it. When cen_pool_free returns, the listener has returned as well. Texts
  * longer than the text of a cen_error are cut.
  *
  * If there is no listener, some events are printed to stderr: every LEAK event as a "LEAK-DETECTED" line, the pool's
@@ -767,7 +769,7 @@ CEN_API cen_status cen_pool_listen(cen_pool *pool,
 /* ---- Stats --------------------------------------------------------------------- */
 
 /* A pool is also a component (cenote/component.h). Its metrics are the numbers below, min_idle and, unless they are
- * CEN_OFF, max_idle and max_waiters. Its histograms:
+ * CEN_OFF, max_idle and max_waiters. Its histograms are:
  *  - "wait": takes that had to wait, including failed ones; `instant` counts the leases granted without a wait
  *  - "use": the duration of a lease, however it ended, for one lease in 64, or for every lease if exact_times is set; a
  *    revoked lease ends when its object is given back or given up
@@ -797,8 +799,8 @@ typedef struct cen_pool_stats {
     uint64_t taken, ended;
     uint64_t opened, open_failed, adopted, closed; /* objects */
     uint64_t discarded;                            /* leases ended by cen_pool_discard */
-    /* takes that had to wait, and how the wait ended; sent_away: the pool was closed; failed: no object could be
-     * opened; see also `cancelled` below */
+    /* takes that had to wait, in total and by how the wait ended; sent_away: the pool was closed; failed: no object
+     * could be opened; see also `cancelled` below */
     uint64_t waited, served, timed_out, sent_away, failed, shed;
     /* takes refused without a wait: with FULL (max_waiters), with OVERLOAD (refuse_late) */
     uint64_t refused, refused_late;
@@ -908,7 +910,7 @@ CEN_API cen_status cen_pool_each(cen_pool *pool, bool (*visit)(void *argument, c
 CEN_API cen_status cen_pool_holders_sized(cen_pool *pool, cen_object_view *holdings, size_t size, size_t room,
                                           size_t *out);
 
-/* Explain in words the state of the pool and why a take would wait or fail now. The text covers counts, the oldest
+/* Explain in words what state the pool is in and why a take would wait or fail now. The text covers counts, the oldest
  * holders, waits, the last failed open with the driver's code, the circuit breaker, and whether the pool is paused.
  * Writes at most `room` bytes to `text`, including the terminating zero. The text has several lines, each ending with a
  * newline. `text` may be NULL. Return the size of the whole text in bytes, including the terminating zero. This never
@@ -948,7 +950,7 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
  * not return from it.
  *
  * Deadlock. A thread that holds an object and takes another one from the same pool can wait forever for other threads
- * that do likewise. Use scopes, which borrow, or a deadline.
+ * that do the same. To avoid this, use scopes, which borrow, or a deadline.
  *
  * Late gives. A lease that has ended, because it was given back, reclaimed or left by its holder, may be given again
  * even after cen_pool_free has returned: the call returns STALE. While cen_pool_free is running, only leases that are
@@ -960,7 +962,7 @@ CEN_API bool cen_pool_is_closed(const cen_pool *pool);
  *
  * The end of a holder. When a thread ends (by returning, pthread_exit or pthread_cancel) or a task ends,
  * options.on_holder_end decides what happens to the leases that it still holds. Detached leases are not affected.
- *  - Cost: when a task ends, or when a thread holding more than eight leases ends, all slots of all pools are read,
+ *  - Cost: when a task ends, or when a thread holding more than eight leases ends, every slot in every pool is read,
  *    unless the holder has given back everything that it took. The driver may be called at this point.
  *  - Order: a thread's leases end after the program's thread-specific destructors, which may still give objects back.
  *    If such a destructor takes an object in the last round of destructors, a thread of the process's own runtime ends

@@ -61,19 +61,20 @@ typedef struct cen_take_op {
     uint64_t waiter_[28];
 } cen_take_op;
 
-/* Initialize an operation before its first use, and again before each further use. `done` is called once, on the
- * executor. If both are NULL, the program waits for op->future, polls it, or adds it to a group. */
+/* Initialize an operation before its first use, and again before each further use. When its future completes, `done` is
+ * called exactly once, on the executor. If both are NULL, the program waits for op->future, polls it, or adds it to a
+ * group. */
 CEN_API void cen_take_op_init(cen_take_op *take, void (*done)(cen_take_op *take), cen_executor *executor);
 
-/* Take an object as cen_pool_take does, without waiting. The future completes with the result. If an object is idle, or
- * if the driver does not block and can open one, the take completes in this call. Even then, `done` is called on the
- * executor. CEN_DEFAULT stands for the pool's options.default_deadline.
+/* Take an object as cen_pool_take does, but without waiting. The future completes with the result. If an object is
+ * idle, or if the driver does not block and can open one, the take completes in this call. Even then, `done` is called
+ * on the executor. CEN_DEFAULT stands for the pool's options.default_deadline.
  *
- * Ownership: if called in a step of a task, the lease belongs to that task, as with cen_pool_take: if the task ends
- * without giving the lease back, options.on_holder_end decides what happens to it. In two cases, the lease belongs to
- * no holder: if the take is made outside a task, or if it is still waiting when its task ends. Such a lease is not
- * affected by the end of a thread. Lists of holders show who made the take, and leak_after_ns and max_hold_ns apply to
- * the lease.
+ * Ownership: if the take is made in a step of a task, the lease belongs to that task, as with cen_pool_take. If the
+ * task ends without giving the lease back, options.on_holder_end decides what happens to it. In two cases, the lease
+ * belongs to no holder: if the take is made outside a task, or if it is still waiting when its task ends. Such a lease
+ * is not affected by the end of a thread. Lists of holders show who made the take, and leak_after_ns and max_hold_ns
+ * apply to the lease.
  * Blocking: never waits.
  * Returns:
  *   OK       the future will complete or has already completed; with any other status, it does not complete
@@ -118,13 +119,15 @@ typedef struct cen_close_op {
     uint64_t reserved_[4];
 } cen_close_op;
 
-/* Initialize an operation before its first use, and again before each further use. `done` is called once, on the
- * executor. If both are NULL, the program waits for op->future, polls it, or adds it to a group. */
+/* Initialize an operation before its first use, and again before each further use. When its future completes, `done` is
+ * called exactly once, on the executor. If both are NULL, the program waits for op->future, polls it, or adds it to a
+ * group. */
 CEN_API void cen_close_op_init(cen_close_op *closing, void (*done)(cen_close_op *closing), cen_executor *executor);
 
-/* Close the pool as cen_pool_close does, without waiting. The future completes with OK when all objects are closed. It
- * completes with TIMEOUT when the deadline has passed and the remaining leases have been revoked. If the pool is freed
- * first, the deadline counts as passed at that moment. CEN_DEFAULT stands for the pool's options.default_deadline.
+/* Close the pool as cen_pool_close does, but without waiting. The future completes with OK when all objects are closed.
+ * It completes with TIMEOUT when the deadline has passed and the remaining leases have been revoked. If the pool is
+ * freed first, the deadline counts as passed at that moment. CEN_DEFAULT stands for the pool's
+ * options.default_deadline.
  *
  * Blocking: never waits for holders. Idle objects of a driver that does not block are closed in this call.
  * Returns:

@@ -48,8 +48,8 @@ extern "C" {
 struct cen_poller;
 
 /* The role that the server must have. It is checked when a connection is opened and when it is tested. On every give,
- * it is also checked against what the server has reported without being asked. A connection whose server has another
- * role is closed. */
+ * the role is also checked against what the server has reported unprompted. A connection whose server has another role
+ * is closed. */
 typedef enum cen_pq_role {
     CEN_PQ_ANY = 0,
     CEN_PQ_PRIMARY,    /* not in recovery */
@@ -69,9 +69,9 @@ typedef enum cen_pq_reset_policy {
      * block. */
     CEN_PQ_RESET_CHANGED = 0,
     CEN_PQ_RESET_ALL, /* DISCARD ALL and `setup` after every use: one or two round trips per give */
-    /* a connection with an open transaction or query is closed; settings reach the next holder */
+    /* a connection with an open transaction or query is closed; changed settings carry over to the next holder */
     CEN_PQ_RESET_NOTHING,
-    CEN_PQ_RESET_ROLLBACK, /* as the default, but without DISCARD ALL: settings reach the next holder */
+    CEN_PQ_RESET_ROLLBACK, /* as the default, but without DISCARD ALL: changed settings carry over */
 } cen_pq_reset_policy;
 
 /* A pool's max compared with the connections that the server allows. */
@@ -83,13 +83,13 @@ typedef struct cen_pq_capacity_report {
     uint32_t in_use;          /* open connections of all clients, this one included */
     uint32_t free;            /* connections that an unprivileged role can still open */
     bool fits;                /* the pool can reach its max: pool_max is at most `free` plus this connection */
-    char text[320];           /* all of this as one sentence */
+    char text[320];           /* the same information as one sentence */
 } cen_pq_capacity_report;
 
-/* Zero means the default in every field, and CEN_OFF in a time field means no limit. Fields are only ever appended.
+/* In every field, zero means the default. In a time field, CEN_OFF means no limit. Fields are only ever appended.
  * cen_pool_new copies everything that the fields point to, except the poller and `argument`. The callbacks run on the
- * threads that open connections, which are helper threads, several at a time. If there is a poller, they also run on
- * the threads that run its watches, so they must be quick. */
+ * threads that open connections. These are helper threads, and several of them may run callbacks at the same time. If
+ * there is a poller, they also run on the threads that run its watches, so they must be quick. */
 typedef struct cen_pq_options {
     size_t size;     /* sizeof(cen_pq_options), set by the macro */
     const char *uri; /* "postgresql://..." or "host=... dbname=...", as libpq reads it; default: from the environment */
@@ -100,8 +100,8 @@ typedef struct cen_pq_options {
     int64_t connect_timeout_ns;
     int64_t test_timeout_ns;  /* time limit of a health check; default 2 s */
     int64_t reset_timeout_ns; /* time limit of a reset; default 2 s */
-    /* grace period after the cancel request for a revoked connection; it is cut off if it has not been given back by
-     * then; default 2 s */
+    /* grace period after the cancel request for a revoked connection; the connection is cut off if it has not been
+     * given back by the end of this period; default 2 s */
     int64_t cancel_timeout_ns;
     /* number of statements that a connection keeps prepared for cen_pq_run; default 64, at most 4096, CEN_NONE: none */
     int32_t statements;
@@ -117,7 +117,7 @@ typedef struct cen_pq_options {
     void *argument;        /* passed to these three callbacks */
     uint32_t capacity_max; /* the pool's max, for on_capacity */
     /* Connections are opened, tested and reset through this poller instead of on helper threads, and lent in libpq's
-     * non-blocking mode (PQsetnonblocking). It must outlive the pool. Default: none, so the calls block. */
+     * non-blocking mode (PQsetnonblocking). The poller must outlive the pool. Default: none, so the calls block. */
     struct cen_poller *poller;
 } cen_pq_options;
 
@@ -132,7 +132,7 @@ CEN_API cen_driver cen_pq_with(const cen_pq_options *options);
 
 /* Run a statement with `count` parameters ($1 and so on), given as text; NULL stands for the SQL null. The first time a
  * given text is run on a connection, the statement is prepared; later runs execute it by name. The connection keeps at
- * most options.statements prepared statements and deallocates the least recently used. If the server has dropped a
+ * most options.statements prepared statements and deallocates the least recently used ones. If the server has dropped a
  * statement (DISCARD ALL, DEALLOCATE) or one of its tables has changed, the statement is prepared again and retried. In
  * a transaction, there is no retry, because the error has aborted the transaction; the next run prepares the statement
  * again. If the connection was not opened by a pool of this driver, nothing is prepared.

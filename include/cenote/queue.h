@@ -3,8 +3,8 @@
  * A FIFO queue between threads, with any number of producers and consumers.
  *
  * There are three kinds: bounded (a ring of fixed capacity), unbounded (linked blocks) and rendezvous (no buffer: a
- * push succeeds when a pop takes its element). There are also three sources, which can only be popped: after, tick and
- * never. cen_select waits for any mix of pushes and pops and performs exactly one of them.
+ * push succeeds when a pop takes its element). There are also three kinds of source, which can only be popped: after,
+ * tick and never. cen_select waits for any mix of pushes and pops and performs exactly one of them.
  *
  * Life: create the queue, push and pop from any thread, close it, pop what is left, and free it.
  *
@@ -17,12 +17,12 @@
  *     while (cen_queue_pop(queue, &job) == CEN_OK) work(&job);     // a consumer
  *
  * Threads: every function may be called from any thread at any time, except cen_queue_free, which must be the last
- * call. Everything that a thread wrote before a push is visible to the thread that popped the element, so pointers may
- * be passed through a queue. No function is a cancellation point, and a signal does not end a wait. The library calls
- * no function of the program, except `drop` during cen_queue_free, and the allocator if options.allocator is set.
+ * call. Everything that a thread wrote before a push is visible to the thread that popped the element, so it is safe to
+ * pass pointers through a queue. No function is a cancellation point, and a signal does not end a wait. The library
+ * calls no function of the program, except `drop` during cen_queue_free, and the allocator if options.allocator is set.
  *
  * Progress: see the comment of each function. "Never waits" means that the call does not sleep, and that no other
- * thread can keep it from returning, no matter where that thread was stopped. The call retries only when another
+ * thread can keep it from returning, no matter where that thread has stopped. The call retries only when another
  * operation succeeded, or, for a push to an unbounded queue, when a pop has waited for the push for too long. The
  * comments name the exceptions. Two more exceptions apply everywhere:
  *   - An operation that succeeds while others wait on the other side takes the lock of their wait list to wake the
@@ -71,8 +71,8 @@ typedef struct cen_queue_options {
 } cen_queue_options;
 
 /* Options with the given fields: CEN_QUEUE_OPTIONS(.element_size = 8, .capacity = 100). All others are zero. In C++
- * without designated initialisers, start from `cen_queue_options options = CEN_SIZED(cen_queue_options);` and set the
- * fields. */
+ * versions without designated initialisers, start from `cen_queue_options options = CEN_SIZED(cen_queue_options);` and
+ * set the fields. */
 #define CEN_QUEUE_OPTIONS(...) CEN_OPTIONS_(cen_queue_options, __VA_ARGS__)
 
 /* Create a queue.
@@ -83,8 +83,8 @@ typedef struct cen_queue_options {
  */
 CEN_API cen_status cen_queue_new(const cen_queue_options *options, cen_queue **out, cen_error *error);
 
-/* A source is a queue that provides an int64_t element when a certain time is reached: the element is then due and can
- * be popped. Its value is the time at which it fell due, as measured by cen_clock. Sources need no thread.
+/* A source is a queue that provides an int64_t element at a certain time: the element is then due and can be popped.
+ * The value of the element is the time at which it fell due, as measured by cen_clock. Sources need no thread.
  * cen_queue_close ends them early. */
 
 /* Create a source with one element, which becomes due at `deadline`. CEN_NOW and CEN_DEFAULT mean that it is due
@@ -96,8 +96,8 @@ CEN_API cen_status cen_queue_new(const cen_queue_options *options, cen_queue **o
  */
 CEN_API cen_status cen_queue_after(cen_deadline deadline, cen_queue **out, cen_error *error);
 
-/* Create a source that has an element every `period_ns` nanoseconds, starting one period from now. Ticks that are not
- * popped do not accumulate: at most one is waiting, and later ticks keep to the original schedule.
+/* Create a source that provides an element every `period_ns` nanoseconds, starting one period from now. Ticks that are
+ * not popped do not accumulate: at most one is waiting, and later ticks keep to the original schedule.
  * Returns:
  *   OK
  *   INVALID    out is NULL, or period_ns is not positive
@@ -158,7 +158,7 @@ CEN_API cen_status cen_queue_push(cen_queue *queue, const void *element);
  */
 CEN_API cen_status cen_queue_push_until(cen_queue *queue, const void *element, cen_deadline deadline);
 
-/* Push an element even if a bounded queue is full. If it is full, its oldest element is moved to `evicted`
+/* Push an element even if a bounded queue is full. If the queue is full, its oldest element is moved to `evicted`
  * (element_size bytes). *out says whether an element was evicted. One call evicts at most one element. An unbounded
  * queue is never full.
  *
@@ -225,8 +225,8 @@ CEN_API cen_status cen_queue_close(cen_queue *queue);
 /* Return whether the queue is closed. */
 CEN_API bool cen_queue_is_closed(const cen_queue *queue);
 
-/* Return the number of buffered elements, including one for each push in progress. The number was correct at some
- * moment during the call. For a source, it is 1 if an element is due, and 0 otherwise. */
+/* Return the number of buffered elements, counting each push in progress as one. The number was correct at some moment
+ * during the call. For a source, it is 1 if an element is due, and 0 otherwise. */
 CEN_API size_t cen_queue_length(const cen_queue *queue);
 
 /* Return the capacity: 0 for a rendezvous queue, SIZE_MAX for an unbounded queue, 1 for a source. */
@@ -324,9 +324,9 @@ CEN_API cen_status cen_try_select(cen_case *cases, size_t count, size_t *out);
  * that have finished does not change.
  *
  * Waiters are woken in FIFO order. A running thread may take an element or a slot before a woken waiter does (barging).
- * The woken waiter then waits again, at the end. Waiters are woken one after another: a woken waiter that does not get
- * to run holds up those behind it until it runs, or until the pushes and pops of running threads have used up
- * everything that is available.
+ * The woken waiter then waits again, at the end of the line. Waiters are woken one after another: a woken waiter that
+ * does not get to run holds up those behind it until it runs, or until the pushes and pops of running threads have used
+ * up everything that is available.
  *
  * Fork: the only call that a child may make for a queue of its parent is cen_queue_free. */
 

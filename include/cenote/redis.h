@@ -90,10 +90,10 @@ typedef struct cen_redis_capacity_report {
     uint32_t in_use;      /* open connections of all clients, this one included */
     uint32_t free;        /* connections that can still be opened */
     bool fits;            /* the pool can reach its max: pool_max is at most `free` plus this connection */
-    char text[320];       /* all of this as one sentence */
+    char text[320];       /* the same information as one sentence */
 } cen_redis_capacity_report;
 
-/* Zero means the default in every field, and CEN_OFF in a time field means no limit. Fields are only ever appended.
+/* In every field, zero means the default. In a time field, CEN_OFF means no limit. Fields are only ever appended.
  * cen_pool_new copies everything that the fields point to, except the poller and `argument`. */
 typedef struct cen_redis_options {
     size_t size; /* sizeof(cen_redis_options), set by the macro */
@@ -155,7 +155,7 @@ typedef enum cen_redis_code {
 /* Send a command and wait for its reply, like redisvCommand, redisCommand and redisCommandArgv. Blocking form only.
  * These functions also work on a context that was not lent by a pool, and raise no SIGPIPE. Return the reply, to be
  * freed with freeReplyObject, or NULL if the connection is lost or the command cannot be formatted; context->err states
- * which. CLIENT REPLY OFF and SKIP have no reply: NULL is returned immediately, with context->err 0. */
+ * which. CLIENT REPLY OFF and SKIP have no reply: NULL is returned immediately, and context->err is 0. */
 CEN_API redisReply *cen_redis_vcommand(redisContext *context, const char *format, va_list list);
 CEN_API redisReply *cen_redis_command(redisContext *context, const char *format, ...);
 CEN_API redisReply *cen_redis_command_argv(redisContext *context, int count, const char **arguments,

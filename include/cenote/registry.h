@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A registry: a concurrent map from keys to entries, each with a value and an owner. When an owner ends, its entries
- * are removed. libcenote-route.
+ * A registry: a concurrent map from keys to entries, each of which has a value and an owner. When an owner ends, its
+ * entries are removed. libcenote-route.
  *
  *     cen_registry *registry;
  *     cen_registry_options options = CEN_REGISTRY_OPTIONS(.name = "connections", .kind = CEN_DUPLICATE);
@@ -16,24 +16,25 @@
  *
  *     cen_registry_free(registry);
  *
- * A registry is either UNIQUE, with at most one entry under a key, or DUPLICATE, with any number. Entries under one key
- * are kept in the order in which they were registered.
+ * A registry is either UNIQUE, with at most one entry under each key, or DUPLICATE, with any number of entries. Entries
+ * under one key are kept in the order in which they were registered.
  *
  * Reading (lookup, pick, nth, count, each) takes no lock and never waits. An entry that was found stays in memory until
- * the read section ends, even if it is removed in the meantime. If the program frees values, it must keep them for the
- * same length of time: `release` reports when a value may be freed. A call does not find an entry that was removed
+ * the read section ends, even if it is removed in the meantime. If the program frees values, it must keep each value
+ * until then as well: `release` reports when a value may be freed. A call does not find an entry that was removed
  * before the call began.
  *
  * Changing (register, unregister, remove, update) takes a lock. The time that a change takes does not depend on the
  * number of entries under the key or in the registry. If many entries were removed in a short time, or many keys were
  * added, a change waits until the open read sections have ended. Therefore, a thread in a read section must not wait
- * for a thread that changes a registry. A change that is made within a read section does not wait for other sections.
+ * for a thread that changes a registry. A change that is made within a read section does not wait for other read
+ * sections.
  *
  * The number of an entry (cen_registry_register, cen_entry_number) identifies the entry outside of read sections.
  * Numbers are never reused: if the entry is gone, calls with its number return STALE and touch nothing.
  *
- * Threads: every function may be called from any thread. While cen_registry_free runs, and afterwards, no other call on
- * the registry is allowed, but owners may end.
+ * Threads: every function may be called from any thread. From the start of cen_registry_free, no other call on the
+ * registry is allowed; owners may still end.
  * Fork: in the child, every call, including cen_registry_free, returns FORKED and touches nothing.
  */
 #ifndef CENOTE_REGISTRY_H
@@ -103,7 +104,8 @@ typedef struct cen_registered {
  * calling listeners at that moment. The call that makes a change may therefore return before the listener is called. If
  * the thread that runs the listener is in a read section, the listener runs in that section.
  *
- * A listener may call the registry and change it; listeners are called for such a change afterwards. It must return. */
+ * A listener may call functions of the registry and change it; listeners are called for such a change afterwards. A
+ * listener must return. */
 typedef void (*cen_registry_listener)(void *argument, const cen_registered *change);
 
 /* ---- Creating and freeing ------------------------------------------------------------------ */
@@ -114,10 +116,10 @@ typedef struct cen_registry_options {
     const char *name;               /* copied, cut after 47 bytes; default "registry" */
     cen_registry_kind kind;         /* default CEN_UNIQUE */
     cen_registry_listener listener; /* called for every change; cen_registry_listen adds more; default none */
-    /* Called once for each value that was registered or set by an update, as soon as its entry is gone or has another
-     * value, and no read section can still see the value. The program may then free the value. Runs on a helper of the
+    /* Called exactly once for each value that was registered or set by an update, when its entry is gone or has another
+     * value and no read section can still see the value. The program may then free the value. Runs on a helper of the
      * runtime, within a change, or in cen_registry_free, with no lock held and outside of read sections. It may call
-     * the registry, but must not free it. Default none. */
+     * functions of the registry, but must not free the registry. Default none. */
     void (*release)(void *argument, void *value);
     void *argument;                 /* passed to listener and release */
     cen_runtime *runtime;           /* releases removed entries; must outlive the registry; default the process's own */
@@ -185,8 +187,8 @@ CEN_API cen_status cen_registry_unregister(cen_registry *registry, cen_key key, 
  */
 CEN_API cen_status cen_registry_remove(cen_registry *registry, uint64_t number, cen_error *error);
 
-/* Set the value of the entry with the given number. *before, if not NULL, is the value that it replaces. A reader sees
- * either the old value or the new one. error->text names the registry and the number.
+/* Set the value of the entry with the given number. *before, if not NULL, is set to the value that was replaced. A
+ * reader sees either the old value or the new one. error->text names the registry and the number.
  * Returns:
  *   OK         the entry has the new value
  *   STALE      the entry is gone, or is in another registry
@@ -216,8 +218,8 @@ CEN_API cen_status cen_registry_lookup(cen_registry *registry, cen_key key, cons
  */
 CEN_API cen_status cen_registry_pick(cen_registry *registry, cen_key key, const cen_entry **out);
 
-/* Get the entry at an index among those under a key, in constant time. Indexes begin at 0. They are not in the order of
- * registration: when an entry is removed, the last one takes over its index.
+/* Get the entry at an index among those under a key, in constant time. Indexes begin at 0. They do not follow the order
+ * of registration: when an entry is removed, the last entry takes over its index.
  * Returns:
  *   OK      *out is the entry, which is valid until the read section ends
  *   ABSENT  there is no entry at that index
@@ -270,13 +272,13 @@ CEN_API cen_status cen_registry_count(cen_registry *registry, cen_key key, size_
 
 typedef struct cen_listening cen_listening;
 
-/* Add a listener for one key or, if `key` is NULL, for all keys. It is called for each entry that already exists, as
- * REGISTERED with is_old set, and then for every later change. Every change calls all listeners, in the order in which
- * they were added, so the time that a change takes grows with the number of listeners.
+/* Add a listener for one key or, if `key` is NULL, for all keys. The listener is called for each entry that already
+ * exists, as REGISTERED with is_old set, and then for every later change. Every change calls all listeners, in the
+ * order in which they were added, so the time that a change takes grows with the number of listeners.
  *
- * Callbacks: when this returns, the listener has been called for the existing entries, with two exceptions: if another
- * thread is calling listeners at that moment, or if this is called by a listener, the new listener is called for them
- * soon afterwards.
+ * Callbacks: when this function returns, the new listener has been called for the existing entries, with two
+ * exceptions: if another thread is calling listeners at that moment, or if this function is called by a listener, the
+ * new listener is called for the existing entries soon afterwards.
  * Returns:
  *   OK         the listener is added
  *   CLOSED     the registry is being freed
@@ -289,8 +291,8 @@ CEN_API cen_status cen_registry_listen(cen_registry *registry, const cen_key *ke
 
 /* Remove a listener. NULL is allowed. Call this only before cen_registry_free, which removes all listeners itself.
  *
- * Blocking: waits until a running call of the listener has returned. When this returns, the listener is not running and
- * is not called again. If the listener removes itself, the current call is its last one.
+ * Blocking: waits until a running call of the listener has returned. When this function returns, the listener is not
+ * running and will not be called again. If the listener removes itself, the current call is its last one.
  * Returns:
  *   OK      the listener is removed
  *   MISUSE  called in a read section, except by a listener of the registry

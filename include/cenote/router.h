@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A router: a load balancer. It picks one of several members (backends) that many callers use at the same time, such as
- * connections that carry many requests. libcenote-route.
+ * A router: a load balancer. It picks one of several members (backends), each of which many callers use at the same
+ * time, such as connections that carry many requests. libcenote-route.
  *
  *     cen_router *router;
  *     cen_router_options o = CEN_ROUTER_OPTIONS(.name = "search", .strategy = cen_strategy_two_choices());
@@ -31,8 +31,8 @@
  * takes no lock and does not write to memory that other threads write to, unless a limit is set: a member with a limit
  * has one counter for all threads.
  *
- * Threads: every function may be called from any thread. A member's handle belongs to the code that added it, until
- * cen_member_remove.
+ * Threads: every function may be called from any thread. A member's handle belongs to the code that added it until
+ * cen_member_remove is called.
  * Fork: in the child, every call returns FORKED and touches nothing.
  */
 #ifndef CENOTE_ROUTER_H
@@ -74,7 +74,7 @@ CEN_API const char *cen_member_state_name(cen_member_state state);
 /* The maximum number of uses in flight, regardless of the limits. A member with a limit has one counter for all
  * threads. A member without a limit has up to 16 counters, each shared by some of the threads, and the maximum applies
  * to each counter. A use beyond the maximum finds the member full. If no member of the router has a limit, such a route
- * fails with FULL immediately, without waiting. A program that reaches the maximum most likely forgets to call
+ * fails with FULL immediately. If a program reaches the maximum, it has most likely forgotten to call
  * cen_route_done. */
 #define CEN_IN_FLIGHT_MAX 4194304
 
@@ -102,10 +102,9 @@ typedef struct cen_router_options {
      * KiB of memory */
     bool measure;
     /* Called when the state of a member has changed, one call at a time, on any thread, with no lock held. The calls
-     * for one member are in order. A state that the member has already left before it could be reported is skipped,
-     * with one exception: a member that has come up and gone DOWN again is reported as DOWN again. FULL is not
-     * reported, because it may change with every use: see cen_member_state_of. `cause` is NULL or valid during the
-     * call. */
+     * for one member are in order. A state that the member leaves before the state can be reported is skipped, with one
+     * exception: a member that has come up and gone DOWN again is reported as DOWN again. FULL is not reported, because
+     * it may change with every use: see cen_member_state_of. `cause` is NULL or valid during the call. */
     void (*changed)(void *argument, cen_member *member, cen_member_state from, cen_member_state to,
                     const cen_error *cause);
     void *argument;                 /* passed to `changed` */
@@ -134,7 +133,7 @@ typedef struct cen_router_report {
 } cen_router_report;
 
 /* Close the router: waiting routes and later ones fail with CLOSED. *report, if not NULL, is filled in if the status is
- * OK or TIMEOUT. A router may be closed again, to wait longer.
+ * OK or TIMEOUT. To wait longer, close the router again.
  *
  * Blocking: until no use is in flight, or until the deadline (CEN_DEFAULT: CEN_NOW). Also waits for open read sections,
  * unless it is called in one.
@@ -193,7 +192,7 @@ CEN_API cen_status cen_router_add(cen_router *router, const cen_member_options *
                                   cen_error *error);
 
 /* Bring a member up: it can now be picked, and waiters are served. Its uses and its lifetime are counted from this
- * moment on. A member that is already up or ejected stays as it is. error->text names the router and the member.
+ * moment. A member that is already up or ejected stays as it is. error->text names the router and the member.
  * Returns:
  *   OK         the member is up, or was ejected and still is
  *   BUSY       it is draining: wait until it is DOWN, or call cen_member_down first
@@ -325,7 +324,7 @@ typedef enum cen_outcome {
 } cen_outcome;
 
 /* End a use, and the route. `latency_ns` is how long the use took. If it is 0, the router uses the time since
- * cen_router_route, which it measures only if the strategy or options.measure requires it.
+ * cen_router_route, but measures that time only if the strategy or options.measure requires it.
  * Returns:
  *   OK       the use has ended
  *   DOWN     the use has ended, and the member has gone down since it was picked
@@ -363,13 +362,14 @@ typedef struct cen_route_op {
     } place_;
 } cen_route_op;
 
-/* Initialize an operation before its first use, and again before each further use. `done` is called once, on the
- * executor. If both are NULL, the program waits for op->future, polls it, or puts it into a group. */
+/* Initialize an operation before its first use, and again before each further use. When the future completes, `done` is
+ * called exactly once, on the executor. If `done` and `executor` are both NULL, the program waits for op->future, polls
+ * it, or puts it into a group. */
 CEN_API void cen_route_op_init(cen_route_op *routing, void (*done)(cen_route_op *routing), cen_executor *executor);
 
-/* Ask for a route as cen_router_route does, but without waiting. The future completes with its result, maybe before this
- * call returns. Every status of cen_router_route that is not listed here, including FORKED, is delivered through the
- * future. CEN_DEFAULT: options.default_deadline of the router.
+/* Ask for a route as cen_router_route does, but without waiting. The future completes with the result, possibly before
+ * this call returns. Every status of cen_router_route that is not listed here, including FORKED, is delivered through
+ * the future. CEN_DEFAULT: options.default_deadline of the router.
  *
  * Blocking: never waits.
  * Returns:
@@ -408,9 +408,9 @@ typedef struct cen_follow_options {
 
 typedef struct cen_following cen_following;
 
-/* Follow a key of a registry: each entry under the key becomes a member that is up, including entries that already
- * exist. If an entry is unregistered, regardless of the reason, its member goes down and is removed. If an entry is
- * updated, its member is replaced. `options` may be NULL.
+/* Follow a key of a registry: each entry under the key, whether it already exists or is registered later, becomes a
+ * member that is up. If an entry is unregistered, regardless of the reason, its member goes down and is removed. If an
+ * entry is updated, its member is replaced. `options` may be NULL.
  * Returns:
  *   OK         *out is the cen_following
  *   CLOSED     the registry is being freed

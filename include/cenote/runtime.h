@@ -3,9 +3,9 @@
  * A runtime: the timers and helper threads of pools. It keeps track of their deadlines, and makes driver calls that may
  * block.
  *
- * A program need not create one. Pools that do not name a runtime share the process's own. That runtime has no threads
- * until there is something to do, and none once its last pool is freed. An explicit runtime keeps the threads of one
- * part of a program separate:
+ * A program need not create a runtime. Pools that do not name a runtime share the process's own. That runtime has no
+ * threads until there is something to do, and no threads once its last pool is freed. An explicit runtime keeps the
+ * threads of one part of a program separate:
  *
  *     cen_runtime *runtime;
  *     cen_runtime_options options = CEN_RUNTIME_OPTIONS(.name = "orders");
@@ -26,15 +26,15 @@
  * descriptor becomes readable.
  *
  * While a thread waits in cen_pool_take for a pool of a manual runtime, it runs whatever is due. Drivers that may block
- * need threads, so cen_pool_new refuses them if the runtime is manual.
+ * need threads, so cen_pool_new refuses such drivers if the runtime is manual.
  *
  * With virtual time, the clock of a manual runtime stands still until the program advances it. This allows timeouts,
  * intervals and back-off to be tested without sleeping.
  *
  * Threads: every function may be called from any thread. The threads of a runtime block all signals and have the
  * system's default stack size.
- * Fork: a forked child has none of the threads. The process's own runtime is created again there. Calls for an explicit
- * runtime return FORKED, except that cen_runtime_free frees the runtime's memory.
+ * Fork: a forked child has none of the threads. The process's own runtime is created again in the child. Calls for an
+ * explicit runtime return FORKED, except that cen_runtime_free frees the runtime's memory.
  */
 #ifndef CENOTE_RUNTIME_H
 #define CENOTE_RUNTIME_H
@@ -129,14 +129,15 @@ CEN_API cen_status cen_runtime_exit_timeout_set(int64_t ns);
  * runtime, both now and whenever it is created again. The values are those of cen_runtime_options.max_helpers; 0 means
  * the default, 256. Calls in progress are not interrupted.
  *
- * When the limit is reached, further calls wait. They then begin in this order:
+ * When the limit is reached, further calls wait. The waiting calls then begin in this order:
  *   - calls of pools whose last call succeeded
  *   - closes
  *   - calls of pools whose last call failed or is taking too long, or that have not made any; one call in eight comes
  *     from this group
- * One helper is reserved for closes, and a quarter of the helpers are reserved for pools whose last call succeeded.
- * Apart from closes, one pool makes at most half as many calls at a time as the limit allows. So a server that does not
- * reply cannot stop another pool. If a take times out because no helper is free, the error text says so.
+ * One helper is reserved for closes. A quarter of the helpers are reserved for pools whose last call succeeded. Apart
+ * from closes, one pool makes at most half as many calls at a time as the limit allows. As a result, a server that does
+ * not reply cannot bring another pool to a standstill. If a take times out because no helper is free, the error text
+ * says so.
  *
  * Jobs of the executor, listeners and name lookups are not limited.
  * Returns:
@@ -147,16 +148,17 @@ CEN_API cen_status cen_runtime_exit_timeout_set(int64_t ns);
 CEN_API cen_status cen_runtime_max_helpers_set(cen_runtime *runtime, int32_t max_helpers);
 
 /* Run everything that is due in a manual runtime, on this thread. Return the number of nanoseconds after which to call
- * this again. This is the time until something is due, or a little less if that time is long. 0: call it again
+ * this again. This is the time until something is due, or a little less if that time is long. 0: call this again
  * immediately. -1: no deadline is pending.
  *
  * Work that creates more work does not make the call run forever: it returns 0 after at most 2000 callbacks. One thread
- * at a time runs what is due. A poll by a second thread in the meantime, or from within a callback, runs nothing and
- * returns 0. For a runtime with threads, or one of the parent process, this does nothing and returns -1. */
+ * at a time runs what is due. If a second thread polls in the meantime, or a callback polls, that call runs nothing and
+ * returns 0. For a runtime with threads, or a runtime of the parent process, this function does nothing and returns
+ * -1. */
 CEN_API int64_t cen_runtime_poll(cen_runtime *runtime);
 
-/* Return the descriptor of a manual runtime. It becomes readable when there is something to do before the time that the
- * last poll returned. cen_runtime_poll makes it unreadable again. Return -1 if the runtime has no descriptor. */
+/* Return the descriptor of a manual runtime. It becomes readable when something must be done earlier than the time that
+ * the last poll returned. cen_runtime_poll makes it unreadable again. Return -1 if the runtime has no descriptor. */
 CEN_API int cen_runtime_fd(cen_runtime *runtime);
 
 /* Return the time of the runtime's clock, in nanoseconds: that of cen_clock, or virtual time. NULL: the process's own
@@ -181,14 +183,15 @@ CEN_API cen_status cen_runtime_advance(cen_runtime *runtime, int64_t ns);
  * can be started, the job waits for the existing helpers, for the next post, or for the timer thread, which tries ten
  * times a second.
  *
- * NULL: the process's own runtime. Each job counts as one of its users from the post until the job has returned. So the
- * runtime exists while there are jobs. It ends after the last one if it has no other users. If a program has no pool or
- * actor and posts only occasionally, threads are started and ended for each job. If there is no memory to create the
- * runtime, the job waits for the next post, or for the next pool or actor that uses the runtime.
+ * NULL: the process's own runtime. Each job counts as one of its users from the post until the job has returned.
+ * Therefore, the runtime exists while there are jobs, and ends after the last one if it has no other users. If a
+ * program has no pool or actor and posts only occasionally, threads are started and ended for each job. If there is not
+ * enough memory to create the runtime, the job waits for the next post, or for the next pool or actor that uses the
+ * runtime.
  *
- * An explicit runtime can be freed when no job is queued. cen_runtime_free waits for running jobs, which may post more.
- * In a forked child, jobs that are posted to the parent's runtime run on the child's own runtime. Jobs from before the
- * fork stay with the parent. */
+ * An explicit runtime can be freed when no job is queued. cen_runtime_free waits for running jobs, which may post more
+ * jobs. In a forked child, jobs that are posted to the parent's runtime run on the child's own runtime. Jobs from
+ * before the fork stay with the parent. */
 CEN_API cen_executor *cen_runtime_executor(cen_runtime *runtime);
 
 /* Stats of a runtime. */

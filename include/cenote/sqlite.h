@@ -26,8 +26,8 @@
  *     cen_sqlite_pool_free(orders);
  *
  * A connection is reset before it is lent again if it is given back with an open transaction, a statement that still
- * has rows, an attached database, temporary objects, or a changed foreign-key setting. On every give, any hooks and
- * authorizer are removed and the busy timeout is restored.
+ * has rows, an attached database, temporary objects, or a changed foreign-key setting. On every give, any hooks and any
+ * authorizer are removed, and the busy timeout is restored.
  *
  * Threads: a connection is used only by its holder. All other functions may be called from any thread.
  * Fork: SQLite's locks are per process, and fork copies its record of them. A child must therefore neither touch its
@@ -64,7 +64,7 @@ typedef enum cen_sqlite_synchronous {
     /* with WAL: the file is never corrupted, but a power failure may lose the last commits */
     CEN_SQLITE_NORMAL = 0,
     CEN_SQLITE_FULL,    /* a commit is on disk when it returns */
-    CEN_SQLITE_EXTRA,   /* as FULL, and with CEN_SQLITE_ROLLBACK the directory is synchronised as well */
+    CEN_SQLITE_EXTRA,   /* as FULL; with CEN_SQLITE_ROLLBACK, the directory is synchronised as well */
     CEN_SQLITE_NO_SYNC, /* a power failure may corrupt the file */
 } cen_sqlite_synchronous;
 
@@ -85,7 +85,7 @@ typedef struct cen_sqlite_options {
     bool no_foreign_keys; /* foreign keys are not enforced; default: they are */
     /* number of statements that a connection caches for cen_sqlite_prepare; default 64, CEN_NONE: none */
     int32_t statements;
-    /* limit of the file's size in pages; writes beyond it fail with SQLITE_FULL; default SQLite's own */
+    /* limit on the file's size in pages; writes beyond it fail with SQLITE_FULL; default SQLite's own */
     int64_t max_pages;
     const char *setup; /* SQL for each new connection, after the settings above; default none */
     const char *vfs;   /* name of SQLite's VFS; default: the system's */
@@ -223,8 +223,8 @@ CEN_API cen_pool *cen_sqlite_pool_readers(const cen_sqlite_pool *pool);
 CEN_API cen_status cen_sqlite_pool_stats_get(const cen_sqlite_pool *pool, cen_pool_stats *writer,
                                              cen_pool_stats *readers);
 
-/* Close the readers' pool, then the writer's, each as cen_pool_close does. The writer's connection is therefore closed
- * last and moves the write-ahead log into the file.
+/* Close the readers' pool, then the writer's, each as cen_pool_close does. The writer's connection is therefore the
+ * last to be closed, and its close moves the write-ahead log into the file.
  *
  * Blocking: until the deadline, which applies to both together (CEN_DEFAULT: default_deadline of the pools).
  * Returns:

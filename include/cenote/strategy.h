@@ -84,13 +84,13 @@ typedef struct cen_strategy_type {
     void (*joined)(void *state, cen_member *member);
     void (*left)(void *state, cen_member *member);
     /* Returns one member of the set, which is not empty. Called by any thread, in a read section. If `used` is true, a
-     * use of the member begins, and one call of `ended` for it follows. */
+     * use of the member begins, and exactly one call of `ended` follows for that use. */
     cen_member *(*pick)(void *state, const cen_member_set *set, const cen_route_hint *hint, bool used);
     /* Called when a use begins on a member that `pick` did not choose: a caller was waiting for room, and this member
      * has room. */
     void (*begun)(void *state, cen_member *member);
     /* Called when a use has ended. latency_ns is 0 if the latency is not known. It is negative if the use says nothing
-     * about the member because it was cancelled, or because it did not begin (the member was full). */
+     * about the member, either because the use was cancelled or because it did not begin (the member was full). */
     void (*ended)(void *state, cen_member *member, int64_t latency_ns, bool failed);
 } cen_strategy_type;
 
@@ -103,13 +103,14 @@ typedef struct cen_strategy {
 /* Pick at random, each member equally likely. */
 CEN_API cen_strategy cen_strategy_random(void);
 
-/* Pick in turn, each thread by itself. A thread remembers its turn in the four routers that it used last. In any other
- * router, it begins at an arbitrary member. */
+/* Pick in turn, each thread by itself. A thread remembers its turn in each of the four routers that it used last. In
+ * any other router, it begins at an arbitrary member. */
 CEN_API cen_strategy cen_strategy_round_robin(void);
 
-/* Pick in turn, using one counter for all threads. The strategy's argument is NULL by default. It may point to a const
- * uint64_t, which is read once: the number of the first turn. The index of the member is the turn modulo the number of
- * members. After turn 2^64 - 1, the counter continues with 0; some members may be skipped once at that point. */
+/* Pick in turn, using one counter for all threads. The strategy's argument is NULL by default. It may also point to a
+ * const uint64_t that contains the number of the first turn; this number is read only once. The index of the member is
+ * the turn modulo the number of members. After turn 2^64 - 1, the counter continues with 0; some members may be skipped
+ * once at that point. */
 CEN_API cen_strategy cen_strategy_shared_round_robin(void);
 
 /* Pick by strict round robin, by least in flight, or by two choices: see the table at the top. */

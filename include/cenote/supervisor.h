@@ -19,16 +19,16 @@
  *     cen_supervisor_stop(supervisor, cen_in_s(10), &report, NULL);
  *     cen_supervisor_free(supervisor);
  *
- * A child is anything with a start and an end: a connection, a thread, another supervisor. Each start of a child is
+ * A child is anything with a start and an end: a connection, a thread, another supervisor. Each run of a child is
  * identified by its own cen_child, a small value that may be copied and kept for any length of time. A report about a
- * start that is over, or about a supervisor that was freed, is ignored.
+ * run that has ended, or about a supervisor that was freed, is ignored.
  *
  * When a child ends, its restart policy decides whether it is restarted. `supervision` decides which other children are
- * restarted with it: none, all, or those that come after it. These are stopped first, in reverse order. Then all are
- * started in order. If there are more than max_restarts restarts within window_ns, the supervisor gives up: it stops
- * its children and ends. If there is a supervisor above it, that supervisor treats this as the failure of a child. The
- * first restart of a child is immediate. If the child soon fails again, each further restart waits for a random time
- * whose upper bound doubles (back-off with jitter).
+ * restarted with it: none, all, or those that come after it. These children are stopped first, in reverse order. Then
+ * all of them are started in order. If there are more than max_restarts restarts within window_ns, the supervisor gives
+ * up: it stops its children and ends. If there is a supervisor above it, that supervisor treats this as the failure of
+ * a child. The first restart of a child is immediate. If the child soon fails again, each further restart is delayed by
+ * a random time whose upper bound doubles (back-off with jitter).
  *
  * Threads: every function may be called from any thread. The functions of children run on helpers of the runtime, with
  * no lock held; `run` has a thread of its own. They may block, and the functions of one child never delay those of
@@ -39,7 +39,7 @@
  * must not call them either.
  *
  * Fork: in the child process, calls on a supervisor of the parent return FORKED, and reports about the supervisor's
- * children have no effect, as if these children were over. cen_supervisor_free frees the memory.
+ * children have no effect, as if these children had ended. cen_supervisor_free frees the memory.
  */
 #ifndef CENOTE_SUPERVISOR_H
 #define CENOTE_SUPERVISOR_H
@@ -63,7 +63,7 @@ extern "C" {
 
 typedef struct cen_supervisor cen_supervisor;
 
-/* One start of one child. A plain value; a value of all zeros refers to no start. */
+/* One run of one child, from its start to its end. A plain value; a value of all zeros refers to no run. */
 typedef struct cen_child {
     uint64_t supervisor_, number_;
 } cen_child;
@@ -100,9 +100,9 @@ typedef struct cen_child_options {
      * cen_child_is_stopping itself. */
     void (*stop)(void *argument, cen_child child);
 
-    /* End the child by force. Called when shutdown_ns has passed since the child was asked to end, at the deadline of
-     * cen_supervisor_stop, or immediately if kill_at_once is set. It may be called while start or stop is running, to
-     * make that call return. The child reports its end as usual, during this call or later. */
+    /* End the child by force. Called when shutdown_ns has passed since the child was asked to end, when the deadline of
+     * cen_supervisor_stop passes, or, if kill_at_once is set, immediately. `kill` may be called while start or stop is
+     * running, to make that call return. The child reports its end as usual, during this call or later. */
     void (*kill)(void *argument, cen_child child);
 
     cen_restart restart; /* default CEN_RESTART_PERMANENT */
@@ -141,8 +141,8 @@ CEN_API bool cen_child_report_ended(cen_child child, const cen_error *why);
  * status is OK. The supervisor becomes the consumer of the future.
  *
  * Ownership: the future must stay in place, even after it has completed, until the supervisor reports that the child
- * has ended, failed to start or was abandoned, or until it starts the child again, or until it is over. After that, the
- * future belongs to the program again.
+ * has ended, failed to start or was abandoned, or until the supervisor starts the child again or is over. After that,
+ * the future belongs to the program again.
  * Returns:
  *   OK       the future is watched
  *   INVALID  death is NULL
@@ -217,10 +217,10 @@ typedef struct cen_supervisor_options {
     int32_t max_restarts;
     int64_t window_ns; /* default 5 s; two restarts that are exactly this far apart are both within the window */
 
-    /* Back-off with jitter: the second restart of a child, and each later one, waits for a random time. The upper bound
-     * of this time is backoff_initial_ns at first, and doubles each time, up to backoff_max_ns. Children that are
-     * restarted together all wait. Once a child has run for backoff_reset_ns, its back-off starts again from the
-     * beginning. */
+    /* Back-off with jitter: the second restart of a child, and each later one, is delayed by a random time. The upper
+     * bound of this delay is backoff_initial_ns at first, and doubles with each restart, up to backoff_max_ns. Children
+     * that are restarted together are all delayed. Once a child has run for backoff_reset_ns, its back-off starts again
+     * from the beginning. */
     int64_t backoff_initial_ns; /* default 100 ms, CEN_OFF: no back-off */
     int64_t backoff_max_ns;     /* default 30 s; CEN_OFF is refused */
     int64_t backoff_reset_ns;   /* default 30 s; CEN_OFF is refused */
@@ -256,7 +256,7 @@ typedef struct cen_supervisor_options {
  * are stopped again, and no supervisor is created.
  *
  * Blocking: until the last child has started. If options.nested is set, nothing is started. If options.started is set,
- * this does not wait; if a start fails later, the supervisor is over, and must be freed.
+ * this function does not wait; if a start fails later, the supervisor is over and must be freed.
  * Returns:
  *   OK         *out is the supervisor
  *   INVALID    out is NULL, or an option is invalid; the text names it
@@ -330,9 +330,9 @@ CEN_API cen_status cen_supervisor_request_stop(cen_supervisor *supervisor);
  */
 CEN_API cen_status cen_supervisor_watch(cen_supervisor *supervisor, cen_future *future);
 
-/* Free a supervisor that is over. NULL is allowed. After cen_supervisor_stop has returned OK or TIMEOUT, this returns
- * OK. If a function of an abandoned child has not returned yet, some of the memory, and the runtime, remain in use
- * until it returns. In a forked child, cen_supervisor_free only frees memory.
+/* Free a supervisor that is over. NULL is allowed. After cen_supervisor_stop has returned OK or TIMEOUT, this function
+ * returns OK. If a function of an abandoned child has not returned yet, the runtime and some of the memory remain in
+ * use until that function returns. In a forked child, cen_supervisor_free only frees memory.
  * Returns:
  *   OK    the supervisor is freed, or was NULL
  *   BUSY  it is not over; nothing changes
@@ -344,7 +344,7 @@ CEN_API cen_status cen_supervisor_free(cen_supervisor *supervisor);
 /* Add a child, as the last in order, and wait until it has started. If its start fails, the child is not added, and the
  * status is that of the start. If the deadline passes first, the child stays and continues to start. With CEN_NOW, the
  * call does not wait: the child stays, and a start that fails is treated like the failure of a running child. *out, if
- * not NULL, is the start that was awaited, or none with CEN_NOW.
+ * not NULL, is set to the handle of the run that was awaited; with CEN_NOW, it refers to no run.
  *
  * Blocking: until the child has started, or until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
@@ -380,13 +380,13 @@ CEN_API cen_status cen_supervisor_terminate(cen_supervisor *supervisor, const ch
 CEN_API cen_status cen_supervisor_remove(cen_supervisor *supervisor, const char *name, cen_deadline deadline,
                                          cen_error *error);
 
-/* Stop one child, identified by its start, as cen_supervisor_terminate does.
+/* Stop one child, identified by its handle, as cen_supervisor_terminate does.
  *
  * Blocking: until the child has ended, or until the deadline (CEN_DEFAULT: CEN_NEVER).
  * Returns:
  *   OK       the child has ended
  *   TIMEOUT  the deadline passed first, and the child is still being stopped
- *   ABSENT   that start is over; also in a forked child
+ *   ABSENT   that run of the child has ended; also in a forked child
  *   CLOSED   the supervisor is not running
  *   MISUSE   called by the listener, and the deadline is not CEN_NOW
  */
@@ -449,7 +449,7 @@ typedef struct cen_child_stats {
     uint64_t inner_number; /* cen_component_number of inner; 0: there is none */
 } cen_child_stats;
 
-/* Call `visit` for every child, in order. A child that exists during the whole call is visited once.
+/* Call `visit` for every child, in order. A child that exists during the whole call is visited exactly once.
  *
  * Callbacks: `visit` is called with no lock held and with cancellation disabled.
  * Returns:
@@ -461,8 +461,9 @@ CEN_API cen_status cen_supervisor_each(cen_supervisor *supervisor,
                                        void (*visit)(void *argument, const cen_child_stats *child), void *argument);
 
 /* Write the tree as lines of text, including supervisors that are children. cen_supervisor_dump writes up to `room`
- * bytes to `buffer`: the text is cut to fit, and ends with a zero if room is not 0. cen_supervisor_dump_to passes it to
- * `write` piece by piece. Return the length of the whole text, without the zero; 0 for NULL and in a forked child. */
+ * bytes to `buffer`: the text is cut to fit, and ends with a zero if room is not 0. cen_supervisor_dump_to passes the
+ * text to `write` piece by piece. Return the length of the whole text, without the zero; 0 for NULL and in a forked
+ * child. */
 CEN_API size_t cen_supervisor_dump(cen_supervisor *supervisor, char *buffer, size_t room);
 CEN_API size_t cen_supervisor_dump_to(cen_supervisor *supervisor,
                                       void (*write)(void *argument, const char *text, size_t length), void *argument);

@@ -42,7 +42,7 @@ await test('a process with a token asks for it, and the address does not keep it
 
 // guarantees: page.read
 await test('a program that may only be looked at has no controls, and shows who forgot what', async () => {
-    const example = spawn(process.env.CENOTE_INSPECTED, ['127.0.0.1:0', '--seconds', '120'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const example = spawn(process.env.CENOTE_INSPECTED, ['127.0.0.1:0', '--seconds', '600'], { stdio: ['ignore', 'pipe', 'ignore'] });
     const ended = new Promise((done) => example.on('exit', done));
     const { value: address } = await createInterface({ input: example.stdout })[Symbol.asyncIterator]().next();
     hosts.add(new URL(address).host);
