@@ -251,7 +251,7 @@ class Header:
         self.chapters = [Chapter(None, 1)]
         self.gather()
         ends = [LIBRARY.search(line) for _, line in self.head.lines] if self.head else []
-        self.library = next((found.group(1) for found in ends if found), "cenote")
+        self.part_of = next((found.group(1) for found in ends if found), "cenote")
         self.declarations = [one for chapter in self.chapters for item in chapter.items if isinstance(item, Group)
                              for one in item.declarations]
 

@@ -61,7 +61,7 @@ class Manual:
         names = [one.name for one in functions]
         page = self.page(names[0], names)
         page.name(names, lower(self.summary(group)) or f"a function of {page_of(header.name)}(3)")
-        page.library(header.library)
+        page.of_part(header.part_of)
         page.synopsis(f"#include <cenote/{header.name}.h>", [(one.name, self.reference.signature(one)) for one in functions])
         page.section("DESCRIPTION")
         page.prose(prose)
@@ -98,13 +98,13 @@ class Manual:
     def header_page(self, header):
         prose, name = about(header), page_of(header.name)
         page = self.page(name)
-        page.name([name], lower(prose.summary) or f"a header of lib{header.library}")
-        page.library(header.library)
+        page.name([name], lower(prose.summary) or f"a header of lib{header.part_of}")
+        page.of_part(header.part_of)
         page.synopsis(f"#include <cenote/{header.name}.h>", [])
         page.section("DESCRIPTION")
         page.prose(prose)
         if page.begun:
-            page.put(f"A header of lib{header.library}.")
+            page.put(f"A header of lib{header.part_of}.")
         self.put_functions(page, header)
         declared = [one for chapter in header.chapters for group in chapter.groups for one in group.public]
         types = [one for one in declared if one.is_type]

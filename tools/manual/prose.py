@@ -143,5 +143,5 @@ def about(header):
     """The head comment, without the library's name at the end of its first paragraph."""
     prose = Prose(header.head)
     for block in prose.blocks:
-        block.text = re.sub(r"\s*\blib%s\.$" % re.escape(header.library), "", block.text)
+        block.text = re.sub(r"\s*\blib%s\.$" % re.escape(header.part_of), "", block.text)
     return prose

@@ -60,7 +60,7 @@ class Page:
         self.section("NAME")
         self.lines += textwrap.wrap(f"{', '.join(names)} \\- {escape(summary.replace('`', ''))}", WIDTH, **BREAKS)
 
-    def library(self, library):
+    def of_part(self, library):
         self.section("LIBRARY")
         self.lines.append(escape(f"lib{library} (-l{library})"))
 

@@ -117,7 +117,7 @@ class Site:
         return "\n".join(parts)
 
     def header_page(self, header):
-        parts = [f"<h1>cenote/{header.name}.h</h1>", f"<p><code>lib{header.library}</code></p>", self.prose(about(header))]
+        parts = [f"<h1>cenote/{header.name}.h</h1>", f"<p><code>lib{header.part_of}</code></p>", self.prose(about(header))]
         titles = [chapter.title for chapter in header.chapters if chapter.title]
         if titles:
             parts.append(self.jumps({anchor(title): title for title in titles}))
@@ -180,9 +180,9 @@ class Site:
 
     def index(self):
         parts = ["<h1>cenote reference</h1>", "<p>By header. The same by name: <a href=\"names.html\">names</a>.</p>"]
-        libraries = dict.fromkeys(["cenote"] + [header.library for header in self.headers])
+        libraries = dict.fromkeys(["cenote"] + [header.part_of for header in self.headers])
         for library in libraries:
-            of_it = [header for header in self.headers if header.library == library]
+            of_it = [header for header in self.headers if header.part_of == library]
             if of_it:
                 parts.append(f"<h2>lib{library}</h2>")
                 parts.append('<dl class="headers">' + "\n".join(self.index_entry(header) for header in of_it) + "</dl>")

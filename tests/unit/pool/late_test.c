@@ -25,7 +25,7 @@ static void round_and_reap(void *unused)
     expect_equal(cen_pool_reap(pool, SECOND, NULL, NULL), CEN_OK);
 }
 
-/* Whoever needs the lock now waits for ever, and the world says so. */
+/* A call that needs the lock now hangs, and the world reports that. */
 /* guarantees: life.L7-load */
 TEST(L7_nobody_but_a_look_waits_for_one_who_looks)
 {

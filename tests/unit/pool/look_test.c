@@ -259,7 +259,7 @@ TEST(neither_a_visit_nor_a_list_of_holders_needs_a_lock)
     pool = make_stocked(CEN_POOL_OPTIONS(.max = 2), 2);
     cen_lease lease = take_now(pool);
     walk one = {.limit = 99}, two = {.limit = 99};
-    ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK); /* whoever needs it now waits for ever, and the world says so */
+    ceni_mutex_lock(&pool->looking, CENI_RANK_LOOK); /* a call that needs it now hangs, and the world reports that */
     join(start("visitor", visit_and_list, &one));
     ceni_mutex_unlock(&pool->looking, CENI_RANK_LOOK);
     ceni_waiters_lock(pool->waiters);

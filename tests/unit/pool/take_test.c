@@ -106,7 +106,7 @@ static void take_and_give(void *argument)
 TEST(L9_taking_and_giving_what_is_idle_needs_no_lock_in_warm_order)
 {
     cen_pool *pool = make_stocked(CEN_POOL_OPTIONS(.max = 3), 3);
-    ceni_waiters_lock(pool->waiters); /* whoever needs it now waits for ever, and the world says so */
+    ceni_waiters_lock(pool->waiters); /* a call that needs it now hangs, and the world reports that */
     join(start("other", take_and_give, pool));
     ceni_waiters_unlock(pool->waiters);
     expect_counts(pool, 3, 0);

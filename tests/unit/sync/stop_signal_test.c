@@ -141,8 +141,8 @@ TEST(a_set_in_a_forked_child_touches_no_waiter_of_the_parent)
         cen_stop_token_set(&token);
         bool set = cen_stop_token_is_set(&token);
         cen_stop_token_init(&token);
-        bool anew = cen_future_wait_stoppable(&mine, cen_in_ns(1), &token) == CEN_TIMEOUT;
-        _exit(forked && set && anew ? 0 : 1);
+        bool again = cen_future_wait_stoppable(&mine, cen_in_ns(1), &token) == CEN_TIMEOUT;
+        _exit(forked && set && again ? 0 : 1);
     }
     int status = 1;
     expect(child > 0 && waitpid(child, &status, 0) == child);
