@@ -13,7 +13,6 @@ await test('charts move under load, and their lines are there', async () => {
     await until(
         'all charts to move',
         async () => (await Promise.all([0, 1, 2, 3, 4].map(picture))).every((now, index) => now !== before[index]),
-        6000,
     );
     await until(
         'the lines',

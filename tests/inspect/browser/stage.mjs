@@ -3,8 +3,10 @@
 // asks and says, and tests that are counted.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const { chromium } = createRequire(`${process.env.CENOTE_BROWSER_MODULES}/`)('playwright-core');
@@ -24,9 +26,27 @@ export async function test(sentence, body) {
     results[failure ? 'failed' : 'passed']++;
     console.log(`${failure ? 'FAIL' : 'ok  '} ${sentence} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
     if (failure) console.log(String(failure.stack ?? failure).replace(/^/gm, '     | '));
+    if (failure) for (const line of await stateOfPages()) console.log(`     | ${line}`);
     const log = process.env.CENOTE_TEST_LOG;
     const subject = process.env.CENOTE_TESTED ?? 'page';
     if (log) appendFileSync(log, `${failure ? 'fail' : 'pass'} ${subject}: ${sentence}\n`);
+}
+
+// The pages that are open now, each with the requests that are under way: what a failure may have waited for.
+const pages = new Map();
+
+async function stateOfPages() {
+    const lines = [];
+    for (const [page, underWay] of pages) {
+        const shown = await Promise.race([
+            page.evaluate(() => document.body.innerText).catch((error) => error.message),
+            new Promise((done) => setTimeout(done, 5000, 'the page does not respond')),
+        ]);
+        lines.push(`${page.url()} shows: ${shown.replace(/\s+/g, ' ').slice(0, 400)}`);
+        for (const [request, began] of underWay)
+            lines.push(`    under way for ${((performance.now() - began) / 1000).toFixed(1)} s: ${request.url()}`);
+    }
+    return lines;
 }
 
 export function allPassed() {
@@ -99,6 +119,7 @@ export class Shop {
 
 const FLAGS = [
     '--headless',
+    '--remote-debugging-port=0',
     '--disable-gpu',
     '--disable-quic',
     '--no-first-run',
@@ -107,12 +128,49 @@ const FLAGS = [
     '--disable-sync',
     '--disable-dev-shm-usage',
     '--force-color-profile=srgb',
+    '--hide-scrollbars',
+    '--mute-audio',
+    '--password-store=basic',
+    '--disable-breakpad',
+    '--disable-extensions',
+    '--disable-hang-monitor',
+    // A page that is not in front is tested like any other.
+    '--disable-background-timer-throttling',
+    '--disable-backgrounding-occluded-windows',
+    '--disable-renderer-backgrounding',
+    '--disable-features=HttpsUpgrades,OptimizationHints,PaintHolding,Translate',
 ];
 
+// The browser stays in the session of these tests. A launcher that gives it one of its own leaves it without processor time for
+// minutes on a busy machine: where the kernel groups processes by session (sched_autogroup), the other session comes first.
 // Chromium refuses its own sandbox to root.
-export function launch() {
-    const flags = process.getuid() === 0 ? [...FLAGS, '--no-sandbox'] : FLAGS;
-    return chromium.launch({ executablePath: process.env.CENOTE_CHROMIUM, args: flags });
+export async function launch() {
+    const profile = mkdtempSync(join(tmpdir(), 'cenote-browser-'));
+    const flags = [...FLAGS, ...(process.getuid() === 0 ? ['--no-sandbox'] : []), `--user-data-dir=${profile}`];
+    const child = spawn(process.env.CENOTE_CHROMIUM, flags, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const ended = new Promise((done) => child.on('exit', done));
+    process.on('exit', () => child.kill('SIGKILL')); // after a failure; close() has ended it otherwise
+    const browser = await chromium.connectOverCDP(await addressIn(child.stderr));
+    browser.close = async () => {
+        const session = await browser.newBrowserCDPSession();
+        await session.send('Browser.close').catch(() => {}); // its end may come before its response
+        await ended;
+        rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    };
+    return browser;
+}
+
+// The address for the connection, which Chromium prints. What else it prints is read and dropped.
+function addressIn(stream) {
+    return new Promise((done, failed) => {
+        let printed = '';
+        stream.on('data', (part) => {
+            printed = (printed + part).slice(-4096);
+            const [, address] = /^DevTools listening on (ws:.*)$/m.exec(printed) ?? [];
+            if (address) done(address);
+        });
+        stream.on('end', () => failed(new Error(`Chromium did not start: ${printed}`)));
+    });
 }
 
 // The browser opens sockets in advance. If it is held up for long the server has ended one that was silent, and the browser shows
@@ -139,6 +197,11 @@ export class Watch {
             else if (!this.allowed?.test(text)) this.wrong.push(text);
         };
         page.on('load', () => (leaves = false));
+        const underWay = new Map();
+        pages.set(page, underWay);
+        page.on('close', () => pages.delete(page));
+        page.on('request', (request) => underWay.set(request, performance.now()));
+        for (const end of ['requestfinished', 'requestfailed']) page.on(end, (request) => underWay.delete(request));
         const context = page.context();
         const close = context.close.bind(context);
         context.close = () => {
