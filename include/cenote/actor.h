@@ -60,7 +60,7 @@ extern "C" {
 
 typedef struct cen_actor cen_actor;
 
-/* A message: the first member of the program's own struct. Initialize it with cen_message_init. */
+/* A message: the first member of the program's own struct. Initialise it with cen_message_init. */
 typedef struct cen_message {
     /* for reports of the watchdog; not copied: a literal, or valid until the actor is freed; NULL: "a message" */
     const char *name;
@@ -77,7 +77,7 @@ typedef struct cen_message {
     void *reserved_[2];
 } cen_message;
 
-/* Options of an actor. Zero means the default in every field. Fields are only ever appended. */
+/* Options of an actor. In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_actor_options {
     size_t size;      /* sizeof(cen_actor_options), set by the macro */
     const char *name; /* copied, cut after 31 bytes; default "actor" */
@@ -136,7 +136,7 @@ CEN_API cen_status cen_actor_free(cen_actor *actor);
 
 /* ---- Sending -------------------------------------------------------------------- */
 
-/* Initialize a message before its first use. It may be sent any number of times, one after the other. The name is not
+/* Initialise a message before its first use. It may be sent any number of times, one after the other. The name is not
  * copied. */
 CEN_API void cen_message_init(cen_message *message, const char *name);
 

@@ -128,7 +128,7 @@ struct cen_task {
     void *link_[2];
 };
 
-/* Initialize a task before its first use. Once it is over, initialize it again before each further use. */
+/* Initialise a task before its first use. Once it is over, initialise it again before each further use. */
 CEN_API void cen_task_init(cen_task *task, cen_step first);
 
 /* Submit a task. A task submitted from outside the crew goes to a queue that all workers share. A task submitted by a
@@ -143,7 +143,7 @@ CEN_API void cen_task_init(cen_task *task, cen_step first);
  *   INVALID    crew or task is NULL, or the task has no first step
  *   CLOSED     the crew was stopped with CEN_STOP_DROP; or it was stopped with CEN_STOP_DRAIN, and the caller is not
  *              one of its tasks
- *   MISUSE     the task was already submitted and is not over, or has not been initialized again
+ *   MISUSE     the task was already submitted and is not over, or has not been initialised again
  *   SYSTEM     the task has a deadline, and the timer thread could not be started
  *   FORKED     the crew belongs to the parent process (options.on_fork)
  *   NO_MEMORY  out of memory for the forked child's crew (CEN_FORK_RENEW)
@@ -157,7 +157,7 @@ CEN_API cen_status cen_crew_submit(cen_crew *crew, cen_task *task, cen_error *er
  * Returns:
  *   OK       all tasks are submitted, or count is 0
  *   INVALID  crew or tasks is NULL, or a task is NULL or has no first step
- *   MISUSE   a task is in use, was not initialized again, or is in the array twice
+ *   MISUSE   a task is in use, was not initialised again, or is in the array twice
  *   others   as cen_crew_submit
  */
 CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], size_t count, cen_error *error);
@@ -169,7 +169,7 @@ CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], 
  * Returns:
  *   OK
  *   INVALID    crew or call is NULL
- *   MISUSE     result was promised before and has not been initialized again
+ *   MISUSE     result was promised before and has not been initialised again
  *   NO_MEMORY  out of memory for the task
  *   others     as cen_crew_submit
  */
@@ -309,7 +309,7 @@ typedef struct cen_observer {
     void *argument;
 } cen_observer;
 
-/* Zero means the default in every field. Fields are only ever appended. */
+/* In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_crew_options {
     size_t size;      /* sizeof(cen_crew_options), set by the macro */
     const char *name; /* copied; the threads' names begin with it; default "crew" */

@@ -73,7 +73,7 @@ typedef struct cen_curl_credentials {
     char bearer[4096];              /* ... or a token */
 } cen_curl_credentials;
 
-/* Zero means the default in every field. Fields are only ever appended. cen_pool_new copies everything that the fields
+/* In every field, zero means the default. Fields are only ever appended. cen_pool_new copies everything that the fields
  * point to, except `argument`. */
 typedef struct cen_curl_options {
     size_t size; /* sizeof(cen_curl_options), set by the macro */

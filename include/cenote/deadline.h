@@ -62,8 +62,8 @@ extern "C" {
 #define CEN_DEADLINE_(value) ((cen_deadline){value})
 #endif
 
-/* A deadline, passed by value. Its field is private: a positive value is a point in time, a negative value a duration,
- * and the ends of the range mean never and now. */
+/* A deadline, passed by value. Its field is private. A positive value is a point in time, and a negative value is a
+ * duration; the largest and the smallest value mean "never" and "now". */
 typedef struct cen_deadline {
     int64_t ns_;
 } cen_deadline;

@@ -128,8 +128,8 @@ typedef enum cen_event_kind {
 } cen_event_kind;
 
 /* One event, in the same form for every listener, for the ring and for the file. It is plain memory. Texts are
- * terminated by a zero. A text that is too long is cut between two UTF-8 characters. A field that is unknown or does
- * not apply is zero. */
+ * terminated by a zero. Text that is too long is cut at the boundary of a UTF-8 character. A field that is unknown or
+ * does not apply is zero. */
 typedef struct cen_event {
     uint64_t number; /* counts the process's events from 0; TRACE events are numbered separately */
     int64_t time_ns; /* nanoseconds since 1970 */

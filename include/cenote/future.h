@@ -51,7 +51,7 @@
 extern "C" {
 #endif
 
-/* A future. Caller-owned. Initialize it with cen_future_init. */
+/* A future. Caller-owned. Initialise it with cen_future_init. */
 typedef struct cen_future {
     /* the result, once the future is done */
     cen_status status; /* OK, or why there is no value */
@@ -70,7 +70,7 @@ typedef struct cen_future {
     void *source_;
 } cen_future;
 
-/* Initialize a future before its first use, and again before each further use. */
+/* Initialise a future before its first use, and again before each further use. */
 CEN_API void cen_future_init(cen_future *future);
 
 /* Set the callback of a future: when the future completes, `done` is called exactly once, on the given executor, with
@@ -126,11 +126,11 @@ typedef struct cen_promise {
     CEN_ATOMIC_(uintptr_t) future_;
 } cen_promise;
 
-/* Make a promise for an initialized future.
+/* Make a promise for an initialised future.
  * Returns:
  *   OK
  *   INVALID  promise or future is NULL
- *   MISUSE   the future was promised or cancelled before, and has not been initialized again
+ *   MISUSE   the future was promised or cancelled before, and has not been initialised again
  */
 CEN_API cen_status cen_promise_init(cen_promise *promise, cen_future *future);
 
@@ -149,7 +149,7 @@ CEN_API bool cen_promise_is_wanted(const cen_promise *promise);
 /* ---- Groups --------------------------------------------------------------------- */
 
 /* A group: a future that depends on other futures, its members. Caller-owned. The group, the members and the array must
- * stay in place until the group is left; until then, members must not be initialized again. A member may be cancelled,
+ * stay in place until the group is left; until then, members must not be initialised again. A member may be cancelled,
  * in which case it never counts as completed for its group. */
 typedef struct cen_group {
     cen_future future;

@@ -57,7 +57,7 @@ extern "C" {
 
 typedef struct cen_http cen_http;
 
-/* Zero means the default in every field. Fields are only ever appended. All strings are copied. */
+/* In every field, zero means the default. Fields are only ever appended. All strings are copied. */
 typedef struct cen_http_options {
     size_t size;      /* sizeof(cen_http_options), set by the macro */
     const char *name; /* default "http" */
@@ -140,7 +140,7 @@ CEN_API cen_status cen_http_free(cen_http *http);
 
 /* ---- Requests ------------------------------------------------------------------------------- */
 
-/* A request. Zero means the default in every field. Fields are only ever appended. */
+/* A request. In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_http_request {
     size_t size;                /* sizeof(cen_http_request), set by the macro */
     const char *method;         /* default GET */

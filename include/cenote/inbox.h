@@ -25,10 +25,10 @@
  * A pollable (cenote/pollable.h) contains an inbox, arms it automatically, and handles deadlines behind the same
  * descriptor.
  *
- * Threads: jobs may be posted from any thread. Only one thread at a time, the loop's, may call cen_inbox_poll,
- * cen_inbox_arm, cen_inbox_run_ready and cen_inbox_wait. A job may post, but must not poll the inbox that runs it. A
- * job must return and must not end its thread. A thread that may be cancelled must disable cancellation during these
- * calls.
+ * Threads: jobs may be posted from any thread. Only the thread that runs the loop may call cen_inbox_poll,
+ * cen_inbox_arm, cen_inbox_run_ready and cen_inbox_wait; never two threads at a time. A job may post, but must not poll
+ * the inbox that runs it. A job must return and must not end its thread. A thread that may be cancelled must disable
+ * cancellation during these calls.
  * Fork: the child may free an inbox of its parent, whatever the inbox contains. In the child, none of the inbox's jobs
  * run, and posting a job to the inbox wakes no thread.
  */
@@ -50,7 +50,7 @@ extern "C" {
 
 typedef struct cen_inbox cen_inbox;
 
-/* Zero means the default in every field. Fields are only ever appended. */
+/* In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_inbox_options {
     size_t size;                    /* sizeof(cen_inbox_options), set by the macro */
     const cen_allocator *allocator; /* default malloc */

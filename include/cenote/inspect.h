@@ -53,7 +53,7 @@ extern "C" {
 
 typedef struct cen_inspect cen_inspect;
 
-/* Options of the server. Zero means the default in every field. */
+/* Options of the server. In every field, zero means the default. */
 typedef struct cen_inspect_options {
     size_t size; /* sizeof(cen_inspect_options), set by the macro */
     /* The address: "127.0.0.1:9911", "[::1]:0", "localhost:9911" (port 0: a free port), or "unix:/path/to/socket".

@@ -58,7 +58,7 @@ typedef struct cen_lanes cen_lanes;
 /* The highest limit of a lane. The highest limit of all lanes together is three times this. */
 #define CEN_LANE_TASKS_MAX 1048575
 
-/* Options of one lane. Zero means the default in every field. */
+/* Options of one lane. In every field, zero means the default. */
 typedef struct cen_lane_options {
     bool is_absent; /* the lane does not exist: submit returns INVALID */
     /* Options of the lane's crew, read only by cen_lanes_new. By default, the crew's name is "NAME-high" and so on, and
@@ -70,7 +70,7 @@ typedef struct cen_lane_options {
     void *reserved_[4];
 } cen_lane_options; /* a part of cen_lanes_options: its size never changes */
 
-/* Zero means the default in every field. Fields are only ever appended. */
+/* In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_lanes_options {
     size_t size;      /* sizeof(cen_lanes_options), set by the macro */
     const char *name; /* copied; default "lanes" */

@@ -33,7 +33,7 @@ extern "C" {
 
 typedef struct cen_loop cen_loop;
 
-/* Zero means the default in every field. Fields are only ever appended. */
+/* In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_loop_options {
     size_t size;                    /* sizeof(cen_loop_options), set by the macro */
     const char *name;               /* copied; the thread's name; default "cenote:loop" */

@@ -52,7 +52,7 @@ extern "C" {
 
 typedef struct cen_mux cen_mux;
 
-/* Zero means the default in every field, unless noted otherwise. Fields are only ever appended. */
+/* In every field, zero means the default, unless noted otherwise. Fields are only ever appended. */
 typedef struct cen_mux_options {
     size_t size;         /* sizeof(cen_mux_options), set by the macro */
     const char *name;    /* copied; default the address */
@@ -158,7 +158,7 @@ CEN_API cen_status cen_mux_watch(cen_mux *mux, cen_future *ended);
  *   FULL       there is no room, and max_waiters requests are already waiting or only_if_room is set; or the reply is
  *              larger than its buffer
  *   INVALID    mux or request is NULL, the payload is too large or missing, or the codec refuses it
- *   MISUSE     the request was used before and not initialized again, or has a `done`; the connection is not open yet;
+ *   MISUSE     the request was used before and not initialised again, or has a `done`; the connection is not open yet;
  *              or this was called on the loop's own thread
  *   NO_MEMORY  out of memory, for the request or its reply
  *   FORKED     the connection belongs to the parent process
@@ -173,7 +173,7 @@ CEN_API cen_status cen_mux_request(cen_mux *mux, cen_request *request, cen_error
  *   LOST       the connection is lost, or could not be opened; the text states the cause
  *   CLOSED     this side has closed the connection
  *   INVALID    as cen_mux_request, or the request has a `done` and no executor
- *   MISUSE     the request was used before and not initialized again, or the connection is not open yet
+ *   MISUSE     the request was used before and not initialised again, or the connection is not open yet
  *   NO_MEMORY  out of memory
  *   FORKED     the connection belongs to the parent process
  */

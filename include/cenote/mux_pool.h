@@ -74,7 +74,7 @@ typedef enum cen_at_start {
     CEN_AT_START_EMPTY, /* does not wait: the set is empty at first, and the connections keep trying to connect */
 } cen_at_start;
 
-/* Options of a routing pool. Zero means the default in every field, unless noted otherwise. Fields are only ever
+/* Options of a routing pool. In every field, zero means the default, unless noted otherwise. Fields are only ever
  * appended. */
 typedef struct cen_mux_pool_options {
     size_t size;                  /* sizeof(cen_mux_pool_options), set by the macro */
@@ -191,7 +191,7 @@ CEN_API cen_status cen_mux_pool_free(cen_mux_pool *pool);
  *   LOST       the connection was lost after the request was sent; or the request was not sent, and the limit of
  *              options.reroutes was reached
  *   INVALID    pool or request is NULL, the payload is too large or missing, or the codec refuses it
- *   MISUSE     the request was used before and not initialized again, or has a `done`; this was called on the loop's
+ *   MISUSE     the request was used before and not initialised again, or has a `done`; this was called on the loop's
  *              thread; or the request would have to wait for a connection, and the thread is in a read section
  *   NO_MEMORY  out of memory, for the request or its reply
  *   SYSTEM     the request would have to wait for a connection, and the timer thread could not be started
@@ -200,7 +200,7 @@ CEN_API cen_status cen_mux_pool_free(cen_mux_pool *pool);
 CEN_API cen_status cen_mux_pool_request(cen_mux_pool *pool, const cen_route_hint *hint, cen_request *request,
                                         cen_error *error);
 
-/* An operation: a caller-owned struct. cen_mux_pool_request_op_init(op, done, executor) initializes it, and
+/* An operation: a caller-owned struct. cen_mux_pool_request_op_init(op, done, executor) initialises it, and
  * cen_future_cancel(&op.future) cancels it. Nothing is allocated for it. It must stay in place from the call that
  * starts it until its future has completed or has been cancelled: see future.h.
  *
@@ -225,7 +225,7 @@ typedef struct cen_mux_pool_request_op {
     CEN_ATOMIC_(uint32_t) stage_;
 } cen_mux_pool_request_op;
 
-/* Initialize an operation before its first use, and again before each further use. When the future completes, `done` is
+/* Initialise an operation before its first use, and again before each further use. When the future completes, `done` is
  * called exactly once, on the executor. If `done` and `executor` are both NULL, the program waits for op->future, polls
  * it, or puts it into a group. */
 CEN_API void cen_mux_pool_request_op_init(cen_mux_pool_request_op *op, void (*done)(cen_mux_pool_request_op *op),
@@ -238,7 +238,7 @@ CEN_API void cen_mux_pool_request_op_init(cen_mux_pool_request_op *op, void (*do
  * Returns:
  *   OK       the future will complete, or already has
  *   INVALID  pool or op is NULL, or `done` has no executor; the future does not complete
- *   MISUSE   the operation was used before and not initialized again; the future does not complete
+ *   MISUSE   the operation was used before and not initialised again; the future does not complete
  */
 CEN_API cen_status cen_mux_pool_request_async(cen_mux_pool *pool, cen_mux_pool_request_op *op);
 

@@ -54,7 +54,7 @@ typedef struct cen_mux_call {
     void *user;      /* the program's own; never touched */
 } cen_mux_call;
 
-/* Zero means the default in every field, unless noted otherwise. Fields are only ever appended. */
+/* In every field, zero means the default, unless noted otherwise. Fields are only ever appended. */
 typedef struct cen_mux_server_options {
     size_t size;         /* sizeof(cen_mux_server_options), set by the macro */
     const char *name;    /* copied; default "server" */

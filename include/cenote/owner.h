@@ -41,7 +41,7 @@ extern "C" {
 typedef struct cen_owner cen_owner;
 typedef struct cen_entry cen_entry; /* see registry.h */
 
-/* Zero means the default in every field. Fields are only ever appended. */
+/* In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_owner_options {
     size_t size;                    /* sizeof(cen_owner_options), set by the macro */
     const char *name;               /* copied, cut after 47 bytes; for error texts; default "owner N" (N: its id) */

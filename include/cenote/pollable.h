@@ -60,7 +60,7 @@ extern "C" {
 
 typedef struct cen_pollable cen_pollable;
 
-/* Zero means the default in every field. Fields are only ever appended. */
+/* In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_pollable_options {
     size_t size;                    /* sizeof(cen_pollable_options), set by the macro */
     const char *name;               /* for error texts and as the name of the poller; copied; default "pollable" */

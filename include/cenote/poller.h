@@ -49,7 +49,7 @@ extern "C" {
 
 typedef struct cen_poller cen_poller;
 
-/* Options of a poller. Zero means the default in every field. Fields are only ever appended. */
+/* Options of a poller. In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_poller_options {
     size_t size;                    /* sizeof(cen_poller_options), set by the macro */
     const char *name;               /* copied, cut after 15 bytes; the thread's name; default "cenote:poller" */
@@ -113,7 +113,7 @@ CEN_API cen_status cen_poller_free(cen_poller *poller);
  * Ownership: the watch belongs to the poller until `ready` is entered or cen_poller_unwatch returns true. The
  * descriptor must stay open until then.
  * Blocking: never waits.
- * Callbacks: `ready` is never called within this call.
+ * Callbacks: `ready` is never called from within this call.
  * Returns:
  *   OK         the descriptor is watched
  *   INVALID    poller, watch or watch->ready is NULL; there are no events for a descriptor; or the system cannot watch

@@ -136,7 +136,7 @@ typedef enum cen_self_wait {
     CEN_SELF_WAIT_FAIL, /* The take fails with MISUSE immediately. Before a take waits, it may read all slots. */
 } cen_self_wait;
 
-/* Options of a pool. Zero means the default in every field. CEN_OFF means no limit, and CEN_NONE means none at all: see
+/* Options of a pool. In every field, zero means the default. CEN_OFF means no limit, and CEN_NONE means none at all: see
  * docs/limits.md. Times are in nanoseconds; write them as CEN_MS(50) or CEN_SECONDS(30).
  *
  * A driver is "blocking" if its calls->blocks is set, or if it has any of the asynchronous calls (open_async and so
@@ -378,7 +378,7 @@ CEN_API cen_status cen_pool_take_priority_at(cen_pool *pool, cen_priority priori
 CEN_API cen_status cen_pool_take_stoppable_at(cen_pool *pool, cen_deadline deadline, cen_stop_token *stop,
                                               cen_lease *out, cen_error *error, const char *where);
 
-/* Options of one take. Zero means the default in every field. Fields are only ever appended: see cenote/sized.h. */
+/* Options of one take. In every field, zero means the default. Fields are only ever appended: see cenote/sized.h. */
 typedef struct cen_take_options {
     size_t size;           /* sizeof(cen_take_options), set by the macro */
     cen_deadline deadline; /* when the take stops waiting; CEN_DEFAULT: options.default_deadline of the pool */
@@ -578,7 +578,7 @@ CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
                  CEN_LEAVE_(scope, after##line)) \
                 if (scope.status == CEN_OK)
 
-/* Ends the loops of CEN_WITH. Without optimization, gcc routes every exit from a scope through one cleanup. It then
+/* Ends the loops of CEN_WITH. Without optimisation, gcc routes every exit from a scope through one cleanup. It then
  * mistakes the path of a return for the path to `after` and warns. The scope is therefore ended explicitly here, and
  * the jump bypasses the cleanup. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -746,11 +746,11 @@ CEN_API cen_status cen_pool_test_idle(cen_pool *pool, cen_error *error);
  * Blocking: when this returns, the previous listener has returned and is not called again, unless that listener itself
  * made the call.
  * Callbacks: events are delivered one at a time and in order, on the pool's runtime, with no lock held. The pool does
- * not wait for the listener, but queues up to 256 events. An event is lost if the queue is full, or if the listener is
- * replaced while the event is in the queue. `missed` is the number of events lost since this listener or the previous
- * one was last called. Events that happened before the pool was closed are still delivered afterwards, at the latest by
- * cen_pool_free on the thread that calls it. When cen_pool_free returns, the listener has returned as well. Texts
- * longer than the text of a cen_error are cut.
+ * not wait for the listener; it queues events, at most 256. An event is lost if the queue is full, or if the listener
+ * is replaced while the event is in the queue. `missed` is the number of events lost since this listener or the
+ * previous one was last called. Events that happened before the pool was closed are still delivered afterwards, at the
+ * latest by cen_pool_free on the thread that calls it. When cen_pool_free returns, the listener has returned as well.
+ * Texts longer than the text of a cen_error are cut.
  *
  * If there is no listener, some events are printed to stderr: every LEAK event as a "LEAK-DETECTED" line, the pool's
  * first ORPHANED event as an "ORPHANED-LEASE" line, and its first STALE_GIVE event as a "STALE-GIVE" line.

@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-/* An operation: a caller-owned struct. cen_take_op_init(op, done, executor) initializes it, and
+/* An operation: a caller-owned struct. cen_take_op_init(op, done, executor) initialises it, and
  * cen_future_cancel(&op.future) cancels it. Nothing is allocated for it. It must stay in place from the call that
  * starts it until its future has completed or been cancelled: see future.h.
  *
@@ -61,7 +61,7 @@ typedef struct cen_take_op {
     uint64_t waiter_[28];
 } cen_take_op;
 
-/* Initialize an operation before its first use, and again before each further use. When its future completes, `done` is
+/* Initialise an operation before its first use, and again before each further use. When its future completes, `done` is
  * called exactly once, on the executor. If both are NULL, the program waits for op->future, polls it, or adds it to a
  * group. */
 CEN_API void cen_take_op_init(cen_take_op *take, void (*done)(cen_take_op *take), cen_executor *executor);
@@ -79,7 +79,7 @@ CEN_API void cen_take_op_init(cen_take_op *take, void (*done)(cen_take_op *take)
  * Returns:
  *   OK       the future will complete or has already completed; with any other status, it does not complete
  *   INVALID  pool or take is NULL, the priority is not valid, or `done` is set without an executor
- *   MISUSE   the operation was used before and has not been initialized again; or called inside a callback of the pool
+ *   MISUSE   the operation was used before and has not been initialised again; or called inside a callback of the pool
  *   FORKED   the pool belongs to the parent process
  */
 #define cen_pool_take_async(pool, deadline, take) cen_pool_take_async_at((pool), (deadline), (take), CEN_HERE)
@@ -97,14 +97,14 @@ CEN_API cen_status cen_pool_take_async_at(cen_pool *pool, cen_deadline deadline,
  *   OK       the lease has ended, and the future will complete or has already completed; with any other status, it does
  *            not complete
  *   INVALID  lease or future is NULL
- *   MISUSE   also: the future was already used or cancelled, and has not been initialized again
+ *   MISUSE   also: the future was already used or cancelled, and has not been initialised again
  *   others   as cen_pool_give, REVOKED included
  */
 CEN_API cen_status cen_pool_give_async(cen_lease *lease, cen_future *future);
 CEN_API cen_status cen_pool_give_async_at(cen_lease *lease, cen_future *future, const char *where);
 #define cen_pool_give_async(lease, future) cen_pool_give_async_at((lease), (future), CEN_HERE)
 
-/* An operation: a caller-owned struct. cen_close_op_init(op, done, executor) initializes it. A close cannot be
+/* An operation: a caller-owned struct. cen_close_op_init(op, done, executor) initialises it. A close cannot be
  * cancelled: cen_future_cancel(&op.future) returns false. Nothing is allocated for it. It must stay in place from the
  * call that starts it until its future has completed: see future.h.
  *
@@ -119,14 +119,14 @@ typedef struct cen_close_op {
     uint64_t reserved_[4];
 } cen_close_op;
 
-/* Initialize an operation before its first use, and again before each further use. When its future completes, `done` is
+/* Initialise an operation before its first use, and again before each further use. When its future completes, `done` is
  * called exactly once, on the executor. If both are NULL, the program waits for op->future, polls it, or adds it to a
  * group. */
 CEN_API void cen_close_op_init(cen_close_op *closing, void (*done)(cen_close_op *closing), cen_executor *executor);
 
 /* Close the pool as cen_pool_close does, but without waiting. The future completes with OK when all objects are closed.
  * It completes with TIMEOUT when the deadline has passed and the remaining leases have been revoked. If the pool is
- * freed first, the deadline counts as passed at that moment. CEN_DEFAULT stands for the pool's
+ * freed first, the deadline is treated as having passed at that moment. CEN_DEFAULT stands for the pool's
  * options.default_deadline.
  *
  * Blocking: never waits for holders. Idle objects of a driver that does not block are closed in this call.
@@ -136,7 +136,7 @@ CEN_API void cen_close_op_init(cen_close_op *closing, void (*done)(cen_close_op 
  *   CLOSED     the pool was already closed
  *   FORKED     the pool belongs to the parent process
  *   INVALID    pool or closing is NULL, closing->report->size is not valid, or `done` is set without an executor
- *   MISUSE     called inside a callback of the pool; or the operation was used before and has not been initialized
+ *   MISUSE     called inside a callback of the pool; or the operation was used before and has not been initialised
  *              again
  *   NO_MEMORY  out of memory
  *   SYSTEM     no thread could be started to watch the deadline

@@ -56,7 +56,7 @@ typedef enum cen_queue_kind {
     CEN_QUEUE_RENDEZVOUS,
 } cen_queue_kind;
 
-/* Zero means the default in every field. Fields are only ever appended. */
+/* In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_queue_options {
     size_t size;         /* sizeof(cen_queue_options), set by the macro */
     const char *name;    /* copied, cut after 31 bytes; default "queue" */

@@ -44,14 +44,14 @@
 extern "C" {
 #endif
 
-/* The state of a thread for inline picks: one for each thread and router. */
+/* Per-thread state for inline picks. A thread needs one for each router it picks from. */
 typedef struct cen_picker {
     uint64_t random_;
     uint32_t turn_;
     uint32_t stripe_; /* the offset of the thread's stripe */
 } cen_picker;
 
-/* Initialize a picker.
+/* Initialise a picker.
  * Returns:
  *   OK
  *   INVALID  picker is NULL, or the loaded library has a different layout from this header

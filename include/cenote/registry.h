@@ -110,7 +110,7 @@ typedef void (*cen_registry_listener)(void *argument, const cen_registered *chan
 
 /* ---- Creating and freeing ------------------------------------------------------------------ */
 
-/* Options of a registry. Zero means the default in every field. Fields are only ever appended. */
+/* Options of a registry. In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_registry_options {
     size_t size;                    /* sizeof(cen_registry_options), set by the macro */
     const char *name;               /* copied, cut after 47 bytes; default "registry" */
@@ -201,7 +201,7 @@ CEN_API cen_status cen_registry_update(cen_registry *registry, uint64_t number, 
 
 /* ---- Reading it, in a read section ------------------------------------------------------------------ */
 
-/* Look up the entry under a key. If there are several, the oldest one is found.
+/* Look up the entry for a key. If there are several, the oldest one is found.
  * Returns:
  *   OK       *out is the entry, which is valid until the read section ends
  *   ABSENT   there is no entry under the key

@@ -36,7 +36,7 @@
 extern "C" {
 #endif
 
-/* An operation: a caller-owned struct. cen_request_init(op, done, executor) initializes it, and
+/* An operation: a caller-owned struct. cen_request_init(op, done, executor) initialises it, and
  * cen_future_cancel(&op.future) cancels it. Nothing is allocated for it, except for a reply without a buffer. It must
  * stay in place from the call that starts it until its future is done or cancelled: see future.h. */
 typedef struct cen_request {
@@ -65,7 +65,7 @@ typedef struct cen_request {
     uint64_t room_[24];
 } cen_request;
 
-/* Initialize a request before its first use, and again before each further use. `done` is called once, on the executor.
+/* Initialise a request before its first use, and again before each further use. `done` is called once, on the executor.
  * If both are NULL, the program waits for request->future, polls it, or puts it into a group. Free an allocated reply
  * before the request is used again. */
 CEN_API void cen_request_init(cen_request *request, void (*done)(cen_request *request), cen_executor *executor);

@@ -80,7 +80,7 @@ CEN_API const char *cen_member_state_name(cen_member_state state);
 
 /* ---- Routers --------------------------------------------------------------------- */
 
-/* Options of a router. Zero means the default in every field. Fields are only ever appended. */
+/* Options of a router. In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_router_options {
     size_t size;           /* sizeof(cen_router_options), set by the macro */
     const char *name;      /* copied, cut after 47 bytes; default "router" */
@@ -162,7 +162,7 @@ CEN_API cen_status cen_router_free(cen_router *router);
 
 /* ---- Members --------------------------------------------------------------------- */
 
-/* Options of a member. Zero means the default in every field. Fields are only ever appended. */
+/* Options of a member. In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_member_options {
     size_t size;      /* sizeof(cen_member_options), set by the macro */
     const char *name; /* copied, cut after 63 bytes; need not be unique; default "member N", N being its number */
@@ -346,7 +346,7 @@ CEN_API cen_status cen_route_check(const cen_route *route);
 
 /* ---- Without waiting -------------------------------------------------------------- */
 
-/* An operation: a caller-owned struct. cen_route_op_init(op, done, executor) initializes it, and
+/* An operation: a caller-owned struct. cen_route_op_init(op, done, executor) initialises it, and
  * cen_future_cancel(&op.future) cancels it. Nothing is allocated for it. It must stay in place from the call that
  * starts it until its future has completed or has been cancelled: see future.h. */
 typedef struct cen_route_op {
@@ -362,7 +362,7 @@ typedef struct cen_route_op {
     } place_;
 } cen_route_op;
 
-/* Initialize an operation before its first use, and again before each further use. When the future completes, `done` is
+/* Initialise an operation before its first use, and again before each further use. When the future completes, `done` is
  * called exactly once, on the executor. If `done` and `executor` are both NULL, the program waits for op->future, polls
  * it, or puts it into a group. */
 CEN_API void cen_route_op_init(cen_route_op *routing, void (*done)(cen_route_op *routing), cen_executor *executor);
@@ -375,14 +375,14 @@ CEN_API void cen_route_op_init(cen_route_op *routing, void (*done)(cen_route_op 
  * Returns:
  *   OK       the future will complete, or already has
  *   INVALID  router or routing is NULL, or `done` has no executor; the future does not complete
- *   MISUSE   the operation was used before and not initialized again; the future does not complete
+ *   MISUSE   the operation was used before and not initialised again; the future does not complete
  */
 CEN_API cen_status cen_router_route_async(cen_router *router, const cen_route_hint *hint, cen_deadline deadline,
                                           cen_route_op *routing);
 
 /* ---- Members from a registry -------------------------------------------------------- */
 
-/* Options of cen_router_follow. Zero means the default in every field. Fields are only ever appended. The struct is
+/* Options of cen_router_follow. In every field, zero means the default. Fields are only ever appended. The struct is
  * copied. The functions are called by the registry's listener, or by cen_router_unfollow and cen_router_free, one at a
  * time and with no lock held. */
 typedef struct cen_follow_options {

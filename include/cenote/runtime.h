@@ -55,7 +55,7 @@ extern "C" {
 
 typedef struct cen_runtime cen_runtime;
 
-/* Zero means the default in every field. Fields are only ever appended. */
+/* In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_runtime_options {
     size_t size;       /* sizeof(cen_runtime_options), set by the macro */
     const char *name;  /* copied; the threads' names begin with it; default "cenote" */
@@ -126,7 +126,7 @@ CEN_API cen_status cen_runtime_wait_idle(cen_runtime *runtime, cen_deadline dead
 CEN_API cen_status cen_runtime_exit_timeout_set(int64_t ns);
 
 /* Set the maximum number of driver calls that a runtime makes at a time on helper threads. NULL: the process's own
- * runtime, both now and whenever it is created again. The values are those of cen_runtime_options.max_helpers; 0 means
+ * runtime, both now and whenever it is created again. Takes the same values as cen_runtime_options.max_helpers; 0 means
  * the default, 256. Calls in progress are not interrupted.
  *
  * When the limit is reached, further calls wait. The waiting calls then begin in this order:
@@ -185,8 +185,8 @@ CEN_API cen_status cen_runtime_advance(cen_runtime *runtime, int64_t ns);
  *
  * NULL: the process's own runtime. Each job counts as one of its users from the post until the job has returned.
  * Therefore, the runtime exists while there are jobs, and ends after the last one if it has no other users. If a
- * program has no pool or actor and posts only occasionally, threads are started and ended for each job. If there is not
- * enough memory to create the runtime, the job waits for the next post, or for the next pool or actor that uses the
+ * program has no pool or actor and posts only occasionally, threads are started and stopped for each job. If there is
+ * not enough memory to create the runtime, the job waits for the next post, or for the next pool or actor that uses the
  * runtime.
  *
  * An explicit runtime can be freed when no job is queued. cen_runtime_free waits for running jobs, which may post more

@@ -68,7 +68,7 @@ typedef enum cen_sqlite_synchronous {
     CEN_SQLITE_NO_SYNC, /* a power failure may corrupt the file */
 } cen_sqlite_synchronous;
 
-/* Zero means the default in every field. Fields are only ever appended. */
+/* In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_sqlite_options {
     size_t size; /* sizeof(cen_sqlite_options), set by the macro */
     /* Required: a file name; a URI that begins with "file:"; or ":memory:", an in-memory database that all connections
@@ -184,7 +184,7 @@ CEN_API cen_status cen_sqlite_cache_get(sqlite3 *db, cen_sqlite_cache *out);
 
 typedef struct cen_sqlite_pool cen_sqlite_pool;
 
-/* Zero means the default in every field. Fields are only ever appended. */
+/* In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_sqlite_pool_options {
     size_t size;      /* sizeof(cen_sqlite_pool_options), set by the macro */
     const char *name; /* copied, up to 20 bytes; the pools are NAME-writer and NAME-readers; default "sqlite" */

@@ -77,7 +77,7 @@ typedef enum cen_restart {
     CEN_RESTART_TEMPORARY,     /* never; it is forgotten once it has ended */
 } cen_restart;
 
-/* Options of a child. Zero means the default in every field. Fields are only ever appended. The struct and the name are
+/* Options of a child. In every field, zero means the default. Fields are only ever appended. The struct and the name are
  * copied. */
 typedef struct cen_child_options {
     size_t size; /* sizeof(cen_child_options), set by the macro */
@@ -204,7 +204,7 @@ typedef struct cen_supervisor_event {
     int64_t wait_ns;        /* CHILD_WAITING: the time until the restart; otherwise 0 */
 } cen_supervisor_event;
 
-/* Options of a supervisor. Zero means the default in every field. Fields are only ever appended. */
+/* Options of a supervisor. In every field, zero means the default. Fields are only ever appended. */
 typedef struct cen_supervisor_options {
     size_t size;                       /* sizeof(cen_supervisor_options), set by the macro */
     const char *name;                  /* copied, cut after 31 bytes; default "supervisor" */

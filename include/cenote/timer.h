@@ -46,7 +46,7 @@ typedef struct cen_timer {
     uint32_t reserved_[5];
 } cen_timer;
 
-/* Initialize a timer before its first use, and again before each further use. NULL is allowed. */
+/* Initialise a timer before its first use, and again before each further use. NULL is allowed. */
 CEN_API void cen_timer_init(cen_timer *timer);
 
 /* Start a timer: timer->future completes at `when` on the runtime's clock, or soon if that moment has passed. A
@@ -55,14 +55,15 @@ CEN_API void cen_timer_init(cen_timer *timer);
  *
  * Life: until its future is done or cancelled, the timer is a user of the runtime. Until then, cen_runtime_free returns
  * BUSY for an explicit runtime. The process's own runtime ends with its last user. If it has no other users, and timers
- * are started only occasionally, a thread is started and ended for each of them. To avoid this, start the next timer
+ * are started only occasionally, a thread is started and stopped for each timer. To avoid this, start the next timer
  * before the last one completes, or in its inline `done`.
- * Callbacks: the future never completes within this call. The runtime's timer thread completes it; in a manual runtime,
- * cen_runtime_poll or cen_runtime_advance completes it. An inline `done` runs on that thread and should be short.
+ * Callbacks: the future never completes from within this call. The runtime's timer thread completes it; in a manual
+ * runtime, cen_runtime_poll or cen_runtime_advance completes it. An inline `done` runs on that thread and should be
+ * short.
  * Returns:
  *   OK         the timer is running
  *   INVALID    timer is NULL, or `when` is CEN_DEFAULT: a timer has no default
- *   MISUSE     the timer was started before, and has not been initialized again
+ *   MISUSE     the timer was started before, and has not been initialised again
  *   NO_MEMORY  out of memory
  *   SYSTEM     the timer thread could not be started
  *   FORKED     the runtime belongs to the parent process

@@ -2,7 +2,7 @@
 /*
  * The settings that can change while the lanes are in use: limits and workers.
  *
- * The mutex serializes changes: the ledger accepts one at a time, and a default limit follows the workers. A resize
+ * The mutex serialises changes: the ledger accepts one at a time, and a default limit follows the workers. A resize
  * calls the crew with no lock held. If two resizes of one lane overlap, the limit follows the one that was recorded
  * last, and the crew the one that reached it last.
  */
