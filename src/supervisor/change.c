@@ -37,8 +37,8 @@ static cen_status check_locked(const cen_supervisor *supervisor, cen_deadline de
         return ceni_error_because(error, CEN_CAUSE_CLOSED, CEN_CLOSED);
     }
     if (!ceni_deadline_is_now(deadline) && ceni_is_steward_locked(supervisor))
-        return ceni_error_set(error, CEN_MISUSE, 0, "supervisor \"%s\": a listener must not wait for its own supervisor",
-                              supervisor->name);
+        return ceni_error_set(error, CEN_MISUSE, 0,
+                              "supervisor \"%s\": a listener must not wait for its own supervisor", supervisor->name);
     return CEN_OK;
 }
 
