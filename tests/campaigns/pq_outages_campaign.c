@@ -90,6 +90,14 @@ static uint64_t tries_in(int64_t outage, int64_t least, int64_t most)
     return count;
 }
 
+/* The connections that had to be opened once more: they were closed, or their opening failed. */
+static uint64_t replaced_by(cen_pool *pool)
+{
+    cen_pool_stats n = CEN_SIZED(cen_pool_stats);
+    expect_equal(cen_pool_stats_get(pool, &n), CEN_OK);
+    return n.closed + n.open_failed;
+}
+
 /* A thousand wait, and the server sees no storm: as many connects at a time as the pool was told, fewer and fewer, then one
  * at a time, and after it is back one, two, four. */
 /* guarantees: drivers.outages, drivers.no-storm */
@@ -113,9 +121,11 @@ TEST(connections_are_refused_and_a_thousand_wait)
     uint64_t tried = openings_failed(seen), accepted = proxy_stat(proxy, "accepted");
     uint32_t most = openings_most(seen), probes = openings_probes(seen);
     bool opened = openings_breaker(seen);
+    uint64_t replaced = replaced_by(pool);
     proxy_say(proxy, "clear");
     int64_t recovery = load_await_answers(l, 1000);
     uint64_t came = proxy_stat(proxy, "accepted") - accepted;
+    replaced = replaced_by(pool) - replaced; /* on a busy machine a health check or a connect may take too long */
     openings_end(seen);
     load_counts counts = load_stop(l);
     uint64_t many = 20 + 2 * tries_in(outage, 20 * MS, 500 * MS); /* twice as many would be too many */
@@ -128,7 +138,8 @@ TEST(connections_are_refused_and_a_thousand_wait)
     expect(most <= 2);
     expect(probes <= 1);
     expect(tried <= many);
-    expect(came <= CONNECTIONS);
+    if (came > CONNECTIONS + replaced) printf("     %s, %llu replaced\n", remark, (unsigned long long)replaced);
+    expect(came <= CONNECTIONS + replaced);
     load_judge_saying(&counts, "refused, 1,000 wait", recovery, 2 * SECOND, remark);
     proxy_stop(proxy);
 }
