@@ -176,6 +176,25 @@ CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], 
 CEN_API cen_status cen_crew_submit_function(cen_crew *crew, const char *name, void *(*call)(void *argument),
                                             void *argument, cen_future *result, cen_error *error);
 
+/* Create a one-step task that calls a function, for a crew with settings of its own for the task, or for lanes
+ * (cen_lanes_submit_function does this in one call). `name` and `result` are as in cen_crew_submit_function. The
+ * allocator may be NULL: malloc; otherwise it must exist until the task is over.
+ *
+ * Ownership: submit the task once. After a submit that returned OK, the library frees the task when it is over, so the
+ * caller must not use it any more. Free a task that was not submitted with cen_function_task_free.
+ * Returns:
+ *   OK
+ *   INVALID    call or out is NULL
+ *   MISUSE     result was promised before and has not been initialised again
+ *   NO_MEMORY  out of memory for the task
+ */
+CEN_API cen_status cen_function_task_new(const char *name, void *(*call)(void *argument), void *argument,
+                                         cen_future *result, const cen_allocator *allocator, cen_task **out);
+
+/* Free a task of cen_function_task_new that was not submitted, or whose submit failed. Its `result` is then as before
+ * cen_function_task_new. NULL is allowed. */
+CEN_API void cen_function_task_free(cen_task *task);
+
 /* Cancel a task. Return true if the task had not begun: it will never begin, and its future completes with INTERRUPTED.
  * Return false if the task has begun or is over; a task that has begun is asked to end (see cen_task_check_stop). A
  * task is never both cancelled in this way and begun. Also return false for NULL, for a task that was never submitted,

@@ -123,6 +123,22 @@ CEN_API cen_status cen_lanes_new(const cen_lanes_options *options, cen_lanes **o
 CEN_API cen_status cen_lanes_submit(cen_lanes *lanes, cen_priority priority, cen_task *task, cen_deadline deadline,
                                     cen_error *error);
 
+/* Run a function as a one-step task of the lane of the given priority. The library allocates the task. `name` is the
+ * task's name; NULL: "a call". `deadline` is as in cen_lanes_submit.
+ *
+ * If `result` is not NULL, this call promises that future, which completes with the value that the function returns.
+ * The future may be cancelled at any time. If it is cancelled before the task begins, the function is never called.
+ * Returns:
+ *   OK         the task is admitted
+ *   INVALID    lanes or call is NULL, or the lane does not exist
+ *   MISUSE     result was promised before and has not been initialised again
+ *   NO_MEMORY  out of memory for the task
+ *   others     as cen_lanes_submit
+ */
+CEN_API cen_status cen_lanes_submit_function(cen_lanes *lanes, cen_priority priority, const char *name,
+                                             void *(*call)(void *argument), void *argument, cen_deadline deadline,
+                                             cen_future *result, cen_error *error);
+
 /* Estimate how many nanoseconds a task submitted now would wait before it begins. The estimate is the number of steps
  * that must end first, multiplied by the average time for which a step occupies a worker, and divided by the number of
  * workers. The estimate is never less than the time since a step last began or a task last ended, except that it is 0

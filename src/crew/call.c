@@ -17,15 +17,15 @@ typedef struct call {
     const cen_allocator *allocator;
     void *(*function)(void *argument);
     void *argument;
-    bool has_result;
-    cen_promise result;
+    cen_future *result; /* the caller's, which may be gone once the task was submitted; NULL: none */
+    cen_promise promise;
     cen_error error; /* why it was not called */
 } call;
 
 static cen_next run(cen_task *task)
 {
     call *c = (call *)task;
-    if (c->has_result && !cen_promise_is_wanted(&c->result)) return cen_task_done(task, NULL);
+    if (c->result && !cen_promise_is_wanted(&c->promise)) return cen_task_done(task, NULL);
     return cen_task_done(task, c->function(c->argument));
 }
 
@@ -34,35 +34,58 @@ static void ended(cen_future *future)
 {
     call *c = (call *)CENI_TASK_OF_FUTURE(future);
     const cen_allocator *allocator = c->allocator; /* not through the crew: within an inline job this runs late */
-    if (c->has_result) {
-        if (future->status == CEN_OK) cen_promise_complete(&c->result, future->value);
-        else cen_promise_fail(&c->result, &c->error);
+    if (c->result) {
+        if (future->status == CEN_OK) cen_promise_complete(&c->promise, future->value);
+        else cen_promise_fail(&c->promise, &c->error);
     }
     ceni_free(allocator, c, sizeof *c, _Alignof(call));
 }
 
-cen_status cen_crew_submit_function(cen_crew *crew, const char *name, void *(*function)(void *argument), void *argument,
-                                    cen_future *result, cen_error *error)
+cen_status cen_function_task_new(const char *name, void *(*function)(void *argument), void *argument,
+                                 cen_future *result, const cen_allocator *allocator, cen_task **out)
 {
-    if (!crew || !function) return ceni_crew_refuse(crew, CEN_INVALID, "the function is NULL", error);
-    if (result && !ceni_future_is_fresh(result))
-        return ceni_crew_refuse(crew, CEN_MISUSE,
-                                "the result's future was used before; cen_future_init makes it ready again", error);
-    const cen_allocator *allocator = crew->options.allocator;
+    if (!function || !out) return CEN_INVALID;
+    if (result && !ceni_future_is_fresh(result)) return CEN_MISUSE;
     call *c = ceni_alloc(allocator, sizeof *c, _Alignof(call));
-    if (!c) return ceni_crew_refuse(crew, CEN_NO_MEMORY, "out of memory", error);
+    if (!c) return CEN_NO_MEMORY;
     cen_task_init(&c->task, run);
     c->allocator = allocator;
     c->task.name = name ? name : "a call";
     c->task.future.error = &c->error;
     c->function = function;
     c->argument = argument;
-    c->has_result = result != NULL;
-    if (result) cen_promise_init(&c->result, result);
+    c->result = result;
+    if (result) cen_promise_init(&c->promise, result);
     cen_future_then(&c->task.future, ended, cen_inline());
-    cen_status status = cen_crew_submit(crew, &c->task, error);
-    if (status == CEN_OK) return CEN_OK;
-    if (result) ceni_future_undo(result);
-    ceni_free(allocator, c, sizeof *c, _Alignof(call));
+    *out = &c->task;
+    return CEN_OK;
+}
+
+void cen_function_task_free(cen_task *task)
+{
+    if (!task) return;
+    call *c = (call *)task;
+    if (c->result) ceni_future_undo(c->result);
+    ceni_free(c->allocator, c, sizeof *c, _Alignof(call));
+}
+
+static const char *words_for(cen_status status)
+{
+    switch (status) {
+    case CEN_INVALID: return "the function is NULL";
+    case CEN_MISUSE: return "the result's future was used before; cen_future_init makes it ready again";
+    default: return "out of memory";
+    }
+}
+
+cen_status cen_crew_submit_function(cen_crew *crew, const char *name, void *(*function)(void *argument), void *argument,
+                                    cen_future *result, cen_error *error)
+{
+    cen_task *task;
+    if (!crew) return ceni_crew_refuse(crew, CEN_INVALID, "the function is NULL", error);
+    cen_status status = cen_function_task_new(name, function, argument, result, crew->options.allocator, &task);
+    if (status != CEN_OK) return ceni_crew_refuse(crew, status, words_for(status), error);
+    status = cen_crew_submit(crew, task, error);
+    if (status != CEN_OK) cen_function_task_free(task);
     return status;
 }

@@ -173,6 +173,23 @@ cen_status cen_lanes_submit(cen_lanes *lanes, cen_priority priority, cen_task *t
     return status == CEN_OK ? hand_over(lane, task, deadline, now, error) : status;
 }
 
+cen_status cen_lanes_submit_function(cen_lanes *lanes, cen_priority priority, const char *name,
+                                     void *(*function)(void *argument), void *argument, cen_deadline deadline,
+                                     cen_future *result, cen_error *error)
+{
+    if (!lanes || !function)
+        return ceni_error_set(error, CEN_INVALID, 0, "cen_lanes_submit_function: lanes or call is NULL");
+    cen_task *task;
+    cen_status status = cen_function_task_new(name, function, argument, result, lanes->allocator, &task);
+    if (status == CEN_MISUSE)
+        return refuse_plainly(lanes, status,
+                              "the result's future was used before; cen_future_init makes it ready again", error);
+    if (status != CEN_OK) return refuse_plainly(lanes, status, cen_status_text(status), error);
+    status = cen_lanes_submit(lanes, priority, task, deadline, error);
+    if (status != CEN_OK) cen_function_task_free(task);
+    return status;
+}
+
 cen_status cen_lanes_estimate(cen_lanes *lanes, cen_priority priority, int64_t *out)
 {
     if (!lanes || !out) return CEN_INVALID;

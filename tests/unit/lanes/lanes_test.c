@@ -39,6 +39,63 @@ TEST(D_a_lane_full_of_tasks_that_wait_says_so_and_has_room_again_when_they_are_c
     finish();
 }
 
+/* ---- Functions -------------------------------------------------------------------------------- */
+
+static unsigned calls;
+
+static void *count_call(void *argument)
+{
+    calls++;
+    expect_text(cen_task_current()->name, argument ? "counting" : "a call");
+    return argument;
+}
+
+/* guarantees: crew.function */
+TEST(a_function_is_admitted_to_a_lane_and_its_result_completes_with_what_it_returned)
+{
+    cen_future result;
+    calls = 0;
+    cen_future_init(&result);
+    make_lanes(.high.max_tasks = 1);
+    expect_equal(cen_lanes_submit_function(lanes, HIGH, "counting", count_call, &calls, NO_DEADLINE, &result, NULL),
+                 CEN_OK);
+    expect_equal(cen_future_wait(&result, CEN_NEVER), CEN_OK);
+    expect(result.value == &calls);
+    expect_equal(cen_lanes_submit_function(lanes, HIGH, NULL, count_call, NULL, NO_DEADLINE, NULL, NULL), CEN_OK);
+    finish();
+    expect_equal(calls, 2);
+}
+
+/* guarantees: crew.function, lanes.refusal */
+TEST(a_function_that_a_lane_refuses_is_never_called_and_leaves_its_result_as_it_was)
+{
+    errand holder;
+    cen_error error = {.text = ""};
+    cen_future result;
+    calls = 0;
+    cen_future_init(&result);
+    make_lanes(.high.max_tasks = 1, .low.is_absent = true);
+    size_t before = ceni_world_bytes();
+    hand_in(HIGH, &holder, wait_step);
+    expect_equal(cen_lanes_submit_function(lanes, HIGH, NULL, count_call, NULL, NO_DEADLINE, &result, &error),
+                 CEN_FULL);
+    expect_equal(error.cause, CEN_CAUSE_LANE_FULL);
+    expect_equal(cen_lanes_submit_function(lanes, LOW, NULL, count_call, NULL, NO_DEADLINE, &result, &error),
+                 CEN_INVALID);
+    expect_equal(cen_lanes_submit_function(lanes, HIGH, NULL, NULL, NULL, NO_DEADLINE, &result, &error), CEN_INVALID);
+    expect_equal(cen_lanes_submit_function(NULL, HIGH, NULL, count_call, NULL, NO_DEADLINE, NULL, &error), CEN_INVALID);
+    expect_equal(cen_lanes_submit_function(lanes, HIGH, NULL, count_call, NULL, CEN_NOW, &result, &error), CEN_TIMEOUT);
+    open_gate(&holder);
+    await(&holder, CEN_OK);
+    expect_equal(ceni_world_bytes(), before);
+    expect_equal(cen_lanes_submit_function(lanes, HIGH, NULL, count_call, NULL, NO_DEADLINE, &result, NULL), CEN_OK);
+    expect_equal(cen_lanes_submit_function(lanes, NORMAL, NULL, count_call, NULL, NO_DEADLINE, &result, &error),
+                 CEN_MISUSE);
+    expect_equal(cen_future_wait(&result, CEN_NEVER), CEN_OK);
+    finish();
+    expect_equal(calls, 1);
+}
+
 static cen_next fail_step(cen_task *task)
 {
     return cen_task_fail(task, NULL);
