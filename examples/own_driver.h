@@ -57,6 +57,7 @@ static cen_status own_open(void *argument, void **out, cen_error *error)
     object->process = getpid();
     snprintf(hello, sizeof hello, "hello %s %s", server->user, server->password);
     if (status == CEN_OK) status = own_question(server, object, hello, error);
+    if (status == CEN_DRIVER) error->cause = CEN_CAUSE_LOGIN_REFUSED; /* the pool tries again less often */
     if (status == CEN_OK) *out = object;
     else own_close(argument, object);
     return status;

@@ -70,8 +70,10 @@ typedef struct cen_driver_calls {
     size_t size; /* sizeof(cen_driver_calls) */
 
     /* Open an object. The object may be any pointer-sized value, including NULL. On failure, return any status other
-     * than OK. `error` is never NULL here, and a code and a text may be stored in it. If this function is NULL
-     * (opens_nothing), the pool opens no objects and contains only those added by cen_pool_adopt. */
+     * than OK. `error` is never NULL here, and a code and a text may be stored in it. If the server refused the login,
+     * also set error->cause to CEN_CAUSE_LOGIN_REFUSED: the pool then waits longer before it tries again
+     * (backoff_max_ns), and takes fail with this cause. If this function is NULL (opens_nothing), the pool opens no
+     * objects and contains only those added by cen_pool_adopt. */
     cen_status (*open)(void *argument, void **out, cen_error *error);
 
     /* Close an object. If this function is NULL (closes_nothing), there is nothing to do. */

@@ -178,10 +178,11 @@ typedef struct cen_pool_options {
     int64_t open_timeout_ns; /* a blocking open that takes longer counts as failed; default 10 s; CEN_OFF: no limit */
     /* Back-off with jitter: after a failed open, the next open is delayed by a random time. The upper bound of this
      * delay is backoff_initial_ns or 1/64 of the time since opens began to fail, whichever is longer. While other
-     * objects can be lent, the bound doubles with each failure instead. Default 50 ms, or backoff_max_ns if that is
-     * less; off by default if the driver does not block, unless backoff_max_ns is set. CEN_OFF: no back-off and no
-     * circuit breaker; a waiting take fails as soon as an open fails. After a failure, a blocking driver's next open
-     * starts at least 1 ms later, unless the bound is less than that. */
+     * objects can be lent, the bound doubles with each failure instead. If the server refused the login
+     * (CEN_CAUSE_LOGIN_REFUSED), the bound is backoff_max_ns. Default 50 ms, or backoff_max_ns if that is less; off by
+     * default if the driver does not block, unless backoff_max_ns is set. CEN_OFF: no back-off and no circuit breaker;
+     * a waiting take fails as soon as an open fails. After a failure, a blocking driver's next open starts at least 1
+     * ms later, unless the bound is less than that. */
     int64_t backoff_initial_ns;
     int64_t backoff_max_ns; /* the largest upper bound of the back-off; default 2 s; CEN_OFF is refused */
     /* number of consecutive failed opens after which the circuit breaker opens; default 5; CEN_OFF: it never opens; see

@@ -107,7 +107,8 @@ typedef enum cen_status {
     X(34, PEER_CLOSED, "peer_closed")             /* the other side closed the connection */ \
     X(35, CONNECTION_FAILED, "connection_failed") /* a read or a write failed; the error's code is errno */ \
     X(36, PROTOCOL_ERROR, "protocol_error")       /* the other side violated the protocol */ \
-    X(37, REQUESTS_FULL, "requests_full")         /* the connection has as many requests as allowed: max_in_flight */
+    X(37, REQUESTS_FULL, "requests_full")         /* the connection has as many requests as allowed: max_in_flight */ \
+    X(38, LOGIN_REFUSED, "login_refused")         /* the server refused the user, the password or the database */
 
 /* Why an operation was refused or failed. */
 typedef enum cen_cause {

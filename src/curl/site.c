@@ -317,7 +317,9 @@ cen_status ceni_curl_site_judge(const ceni_curl_site *site, const cen_curl_crede
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &answer);
     const char *why = refusal(answer);
     if (!why) return CEN_OK;
-    return ceni_curl_error(error, answer == 503 || answer == 429 ? CEN_FULL : CEN_DRIVER, (int)answer,
-                           "HTTP request to %s%s%s%s failed: %s (HTTP status %ld)", site->warmer, as, who ? who : "",
-                           end, why, answer);
+    cen_status status = ceni_curl_error(error, answer == 503 || answer == 429 ? CEN_FULL : CEN_DRIVER, (int)answer,
+                                        "HTTP request to %s%s%s%s failed: %s (HTTP status %ld)", site->warmer, as,
+                                        who ? who : "", end, why, answer);
+    if (error && (answer == 401 || answer == 403 || answer == 407)) error->cause = CEN_CAUSE_LOGIN_REFUSED;
+    return status;
 }

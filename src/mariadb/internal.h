@@ -105,6 +105,10 @@ cen_status ceni_mariadb_say(cen_error *error, const ceni_mariadb_server *server,
                             const char *what, const char *cause);
 cen_status ceni_mariadb_say_mysql(cen_error *error, const ceni_mariadb_server *server, MYSQL *mysql, const char *what);
 
+/* Return true if a server that refuses a connection with this error number refuses the user, the password, the database
+ * or the client's host. */
+bool ceni_mariadb_refuses_login(unsigned number);
+
 /* Write the status and the text, unless error is NULL. The value is the status. */
 #define ceni_mariadb_text(error, status, ...) (ceni_mariadb_write((error), (status), __VA_ARGS__), (cen_status)(status))
 __attribute__((format(printf, 3, 4))) void ceni_mariadb_write(cen_error *error, cen_status status, const char *format,

@@ -48,6 +48,19 @@ static cen_status meaning(unsigned number, cen_status status, const char **what)
     }
 }
 
+bool ceni_mariadb_refuses_login(unsigned number)
+{
+    switch (number) {
+    case ER_ACCESS_DENIED_ERROR:
+    case ER_ACCESS_DENIED_NO_PASSWORD_ERROR:
+    case ER_MUST_CHANGE_PASSWORD_LOGIN:
+    case ER_DBACCESS_DENIED_ERROR:
+    case ER_BAD_DB_ERROR:
+    case ER_HOST_NOT_PRIVILEGED: return true;
+    default: return false;
+    }
+}
+
 static const char *quoted(const char *name, const char *other, char out[NAME_ROOM])
 {
     if (name) snprintf(out, NAME_ROOM, "\"%.40s\"", name);

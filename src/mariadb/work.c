@@ -159,6 +159,8 @@ static void failed(ceni_mariadb_work *work)
     if (!work->is_hurried || is_answered) {
         work->status = ceni_mariadb_say_mysql(&work->error, server, &work->connection->mysql,
                                               is_setup ? "setup failed" : work->doing);
+        if (work->plan[work->at] == CENI_MARIADB_CONNECT && ceni_mariadb_refuses_login(number))
+            work->error.cause = CEN_CAUSE_LOGIN_REFUSED;
         return;
     }
     if (work->given_up != CEN_OK) {

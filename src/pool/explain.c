@@ -325,6 +325,12 @@ static bool is_of_opening(cen_cause cause)
     return cause == CEN_CAUSE_OPENING_FAILED || cause == CEN_CAUSE_BREAKER_OPEN;
 }
 
+/* The cause that a program gets: that of the last failed opening, if it says more. */
+static cen_cause told_cause(const picture *p, cen_cause cause)
+{
+    return is_of_opening(cause) && p->last.cause == CEN_CAUSE_LOGIN_REFUSED ? p->last.cause : cause;
+}
+
 /* Write one part of a list; *before is the separator. */
 static void say_part(writer *w, uint32_t count, const char *what, const char **before)
 {
@@ -475,6 +481,7 @@ static cen_status explain_vain(picture *p, const ceni_verdict *verdict, cen_erro
     if (p->s.open_failures > 0) say_failures(&w, p);
     else say(&w, "%.400s; opening works again.", words_of(p->pool, &p->last));
     fill_in(error, verdict, status, p->last.code, CEN_CAUSE_OPENING_FAILED);
+    error->cause = told_cause(p, error->cause);
     return status;
 }
 
@@ -505,7 +512,7 @@ static void give_reason(picture *p, const ceni_checks *checks, ceni_kept_reason 
         say_failures(&w, p);
     }
     out->code = is_of_opening(cause) ? p->last.code : 0;
-    out->cause = cause;
+    out->cause = told_cause(p, cause);
     out->sole = p->sole;
     out->suspect_ns = p->youngest >= VERY_LONG_NS ? p->youngest / FAR_OLDER : 0;
     out->suspects = out->suspect_ns > p->waited;

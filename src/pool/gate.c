@@ -28,10 +28,12 @@ static int64_t doubled(uint32_t failures, const cen_pool_options *limits)
 }
 
 /* The longest delay now: a fraction of the time for which no object could be opened; or, if other objects can be
- * lent, doubled with each failure. Between backoff_initial_ns and backoff_max_ns. */
+ * lent, doubled with each failure. Between backoff_initial_ns and backoff_max_ns. A login that was refused is refused
+ * again until somebody changes it, and servers lock accounts after too many tries. */
 static int64_t bound_at(const ceni_gate *gate, const cen_pool_options *limits, int64_t now, bool serves)
 {
     if (limits->backoff_initial_ns == CEN_OFF) return CENI_GATE_FLOOR_NS;
+    if (gate->last.cause == CEN_CAUSE_LOGIN_REFUSED) return limits->backoff_max_ns;
     bool patient = serves && !ceni_planted(full_server_is_pressed);
     int64_t bound = patient ? doubled(gate->failures, limits) : (now - gate->since) / CENI_GATE_PART;
     if (bound < limits->backoff_initial_ns) bound = limits->backoff_initial_ns;

@@ -19,6 +19,8 @@
  * If other objects of the pool can be lent, the server is reachable and most likely full. Every try costs it
  * something, and few takes wait only for an opening. In this case the bound is doubled with each failure.
  *
+ * If the server refuses the login, the bound is backoff_max_ns at once.
+ *
  * If tries hang, one try at a time would mean one try per timeout. So if the last failed try took longer than the
  * bound, one more may be made beside it, up to `max_concurrent_opens` in all. It comes after the bound, or after the
  * time that spreads all tries evenly, if that is longer. If the last try was refused quickly and this one takes its

@@ -172,7 +172,8 @@ static cen_status open_failed(const cen_pool *pool, cen_status status, const cen
 {
     const char *words = said->text[0] ? said->text : cen_status_text(status);
     ceni_error_set(error, status, said->code, "pool \"%s\": cannot open an object: %.400s", pool->name, words);
-    return ceni_error_because(error, CEN_CAUSE_OPENING_FAILED, status);
+    bool login = said->cause == CEN_CAUSE_LOGIN_REFUSED; /* no other cause of a driver has a meaning here */
+    return ceni_error_because(error, login ? said->cause : CEN_CAUSE_OPENING_FAILED, status);
 }
 
 void ceni_place_identify(cen_pool *pool, uint32_t index, void *object)

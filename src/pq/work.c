@@ -79,8 +79,10 @@ void ceni_pq_give_up(ceni_pq_work *work, cen_status status, const char *why)
  * credentials, as all others would. Otherwise the call fails. */
 static int failed(ceni_pq_work *work, cen_status status)
 {
-    char sqlstate[6];
-    bool is_refused = strncmp(cen_pq_sqlstate(work->error.code, sqlstate), "28", 2) == 0;
+    char room[6];
+    const char *sqlstate = cen_pq_sqlstate(work->error.code, room);
+    bool is_refused = strncmp(sqlstate, "28", 2) == 0, is_no_database = strcmp(sqlstate, "3D000") == 0;
+    if (work->kind == CENI_PQ_OPENING && (is_refused || is_no_database)) work->error.cause = CEN_CAUSE_LOGIN_REFUSED;
     if (work->kind != CENI_PQ_OPENING || is_refused || work->host + 1 >= work->state->host_count ||
         cen_clock() >= work->deadline)
         return end_failed(work, status);

@@ -203,9 +203,13 @@ ceni_redis_told ceni_redis_talk_hear(ceni_redis_ledger *ledger, ceni_redis_talk 
         talk->at++;
         return CENI_REDIS_MORE;
     }
-    if (reply->type == REDIS_REPLY_ERROR)
-        return failed(talk,
-                      ceni_redis_answered(pool, name_of(step), reply->str, step == CENI_REDIS_STEP_AUTH, &talk->error));
+    if (reply->type == REDIS_REPLY_ERROR) {
+        cen_status status =
+            ceni_redis_answered(pool, name_of(step), reply->str, step == CENI_REDIS_STEP_AUTH, &talk->error);
+        if (talk->error.code == CEN_REDIS_NO_AUTH || talk->error.code == CEN_REDIS_WRONG_PASSWORD)
+            talk->error.cause = CEN_CAUSE_LOGIN_REFUSED;
+        return failed(talk, status);
+    }
     talk->at++;
     if (step == CENI_REDIS_STEP_ROLE) return hear_role(pool, talk, reply);
     bool is_ok = reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0;

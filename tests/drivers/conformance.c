@@ -327,6 +327,7 @@ void conformance_wrong(const conformance *self)
     expect_words(self, &error);
     expect_equal(status, self->wrong_status);
     if (self->wrong_code) expect_equal(error.code, self->wrong_code);
+    expect_equal(error.cause, CEN_CAUSE_LOGIN_REFUSED); /* so that the pool tries again less often */
     expect_connections(self, 0);
 }
 

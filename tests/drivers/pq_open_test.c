@@ -244,6 +244,33 @@ BOTH(a_server_that_wants_a_password_is_not_said_to_be_away_and_the_text_has_the_
     }
 }
 
+TEST(a_wrong_password_or_database_is_tried_again_after_seconds_and_not_in_a_loop)
+{
+    static const char *const wrong[] = {"postgresql://tester:not-secret@127.0.0.1:%u/test?passfile=/dev/null",
+                                        "postgresql://tester:secret@127.0.0.1:%u/nowhere"};
+    for (int i = 0; i < 2; i++) {
+        char uri[200];
+        snprintf(uri, sizeof uri, wrong[i], server_port(place_server()));
+        cen_pq_options pq = CEN_PQ_OPTIONS(.uri = uri);
+        cen_pool *pool = place_pool(
+            CEN_POOL_OPTIONS(.name = "pq", .driver = cen_pq_with(&pq), .max = 4, .backoff_initial_ns = 1000000,
+                             .backoff_max_ns = 60 * INT64_C(1000000000), .breaker_failures = CEN_OFF));
+        cen_lease lease;
+        cen_error error;
+        cen_pool_stats n = CEN_SIZED(cen_pool_stats);
+        while (cen_pool_take(pool, cen_in_ms(20), &lease, &error) == CEN_TIMEOUT &&
+               error.cause != CEN_CAUSE_LOGIN_REFUSED)
+            continue;
+        printf("     %s\n", error.text);
+        expect_equal(error.cause, CEN_CAUSE_LOGIN_REFUSED);
+        expect(cen_pool_take(pool, cen_in_ms(300), &lease, &error) != CEN_OK);
+        expect_equal(cen_pool_stats_get(pool, &n), CEN_OK);
+        printf("     %llu tries\n", (unsigned long long)n.open_failed);
+        expect(n.open_failed <= 3); /* with a bound of 1 ms there would be hundreds */
+        place_close(pool);
+    }
+}
+
 TEST(options_of_an_older_program_are_shorter)
 {
     cen_pq_options given = CEN_PQ_OPTIONS(.uri = place_good(), .role = CEN_PQ_REPLICA);

@@ -32,6 +32,23 @@ TEST(a_new_gate_is_open_and_admits_any_number)
     expect_equal(gate.admits, UINT32_MAX);
 }
 
+/* guarantees: life.L11 */
+TEST(L11_a_login_that_was_refused_is_tried_again_only_after_the_largest_back_off)
+{
+    ceni_gate gate;
+    cen_pool_options limits = limits_of(50 * ms, 2000 * ms, 5);
+    cen_error why = {.status = CEN_DRIVER, .cause = CEN_CAUSE_LOGIN_REFUSED};
+    for (int serves = 0; serves <= 1; serves++) {
+        ceni_gate_init(&gate, true);
+        ceni_gate_fail(&gate, &limits, 0, 0, serves, (uint64_t)(1500 * ms), &why);
+        expect_equal(ceni_gate_next(&gate), 1500 * ms + 1);
+    }
+    why.cause = CEN_CAUSE_OPENING_FAILED; /* the login is accepted now, and the server fails in another way */
+    expect(ceni_gate_pass_time(&gate, 1500 * ms + 1, 0));
+    ceni_gate_fail(&gate, &limits, 1500 * ms + 1, 1500 * ms + 1, false, (uint64_t)(1500 * ms), &why);
+    expect(ceni_gate_next(&gate) <= 1500 * ms + 1 + 50 * ms);
+}
+
 /* Full jitter: the delay is anywhere from the floor, or 0, to the bound, and both ends are reached. */
 static void expect_bound(ceni_gate gate, const cen_pool_options *limits, int64_t now, int64_t bound)
 {
