@@ -754,7 +754,8 @@ CEN_API cen_status cen_pool_test_idle(cen_pool *pool, cen_error *error);
  * Texts longer than the text of a cen_error are cut.
  *
  * If there is no listener, some events are printed to stderr: every LEAK event as a "LEAK-DETECTED" line, the pool's
- * first ORPHANED event as an "ORPHANED-LEASE" line, and its first STALE_GIVE event as a "STALE-GIVE" line.
+ * first ORPHANED event as an "ORPHANED-LEASE" line, its first STALE_GIVE event as a "STALE-GIVE" line, and its first
+ * LEFT_OPEN event as a "LEFT-OPEN" line.
  * Returns:
  *   OK         the listener is set
  *   CLOSED     the pool is closed, and listener is not NULL

@@ -218,20 +218,27 @@ static void compose(const cen_pool *pool, told *out, const char *format, va_list
     if (strncmp(sentence, name, (size_t)length) == 0) memmove(out->text, sentence, strlen(sentence) + 1);
 }
 
-/* The first word of a line that is printed if there is no listener. */
+/* The first word of a line that is printed if there is no listener; NULL: an event of this kind is not printed. */
 static const char *headline(cen_event_kind kind)
 {
-    if (kind == CEN_EVENT_LEAK) return "LEAK-DETECTED";
-    return kind == CEN_EVENT_ORPHANED ? "ORPHANED-LEASE" : "STALE-GIVE";
+    switch (kind) {
+    case CEN_EVENT_LEAK: return "LEAK-DETECTED";
+    case CEN_EVENT_ORPHANED: return "ORPHANED-LEASE";
+    case CEN_EVENT_STALE_GIVE: return "STALE-GIVE";
+    case CEN_EVENT_LEFT_OPEN: return "LEFT-OPEN";
+    default: return NULL;
+    }
 }
 
-/* Every leak is printed; of orphans and double gives, the first of each pool. */
+/* Every leak is printed; of each other kind, the first of each pool. */
 static bool is_printed(cen_pool *pool, cen_event_kind kind)
 {
     if (kind == CEN_EVENT_LEAK) return true;
-    if (!ceni_pool_tells || (kind != CEN_EVENT_ORPHANED && kind != CEN_EVENT_STALE_GIVE)) return false;
+    if (!ceni_pool_tells || !headline(kind)) return false;
+    _Atomic bool *first = kind == CEN_EVENT_ORPHANED     ? &pool->orphan_printed
+                          : kind == CEN_EVENT_STALE_GIVE ? &pool->stale_printed
+                                                         : &pool->left_printed;
     bool printed = false;
-    _Atomic bool *first = kind == CEN_EVENT_ORPHANED ? &pool->orphan_printed : &pool->stale_printed;
     return ceni_cas_relaxed(first, &printed, true); /* decides which is the first; carries nothing */
 }
 

@@ -296,6 +296,7 @@ struct cen_pool {
     _Atomic uint32_t orphan_count; /* upper bound of the length of `orphans`; changed under the lock */
     _Atomic bool orphan_printed;   /* the first orphan was printed to stderr */
     _Atomic bool stale_printed;    /* the first double give was printed to stderr */
+    _Atomic bool left_printed;     /* the first object with something left open was printed to stderr */
     ceni_mutex looking;            /* admits one cen_pool_stats_get at a time; no other call waits for it */
 };
 

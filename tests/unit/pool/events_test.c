@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a listener is told: which events, in which order, with which texts; and what is lost. */
-#include <unistd.h>
-
 #include "base/fault.h"
+#include "support/printed.h"
 #include "unit/pool/ledger.h"
 #include "unit/pool/listeners.h"
 
@@ -338,31 +337,12 @@ TEST(when_no_thread_can_be_had_the_event_waits_for_the_next_round)
 
 /* ---- Leaks without a listener ---------------------------------------------------------------------------------------- */
 
-/* What is written to stderr meanwhile. */
-static int divert(int *kept)
-{
-    FILE *file = tmpfile();
-    fflush(stderr);
-    *kept = dup(STDERR_FILENO);
-    dup2(fileno(file), STDERR_FILENO);
-    return fileno(file);
-}
-
-static void bring_back(int kept, int file, char *text, size_t room)
-{
-    fflush(stderr);
-    dup2(kept, STDERR_FILENO);
-    ssize_t length = pread(file, text, room - 1, 0);
-    text[length > 0 ? length : 0] = '\0';
-}
-
 TEST(L18_a_leak_that_nobody_listens_to_is_one_line_on_stderr_and_no_other_event_is)
 {
     begin();
     pool = make_stocked(CEN_POOL_OPTIONS(.name = "leaky", .max = 2, .leak_after_ns = 60 * SECOND), 2);
-    int kept;
     char text[1000], line[200];
-    int file = divert(&kept);
+    printed captured = printed_begin();
     cen_lease lease;
     expect_equal(cen_pool_take_at(pool, CEN_NOW, &lease, NULL, "kitchen.c:7"), CEN_OK);
     expect_equal(cen_pool_pause(pool, NULL), CEN_OK);
@@ -371,7 +351,7 @@ TEST(L18_a_leak_that_nobody_listens_to_is_one_line_on_stderr_and_no_other_event_
         ceni_world_advance(10 * SECOND);
         ceni_world_settle();
     }
-    bring_back(kept, file, text, sizeof text);
+    printed_end(&captured, text, sizeof text);
     snprintf(line, sizeof line,
              "LEAK-DETECTED pool \"leaky\": object 0, held by thread %llu (fiber %llu) for at least ",
              (unsigned long long)ceni_thread_id(), (unsigned long long)ceni_thread_id());
@@ -389,16 +369,15 @@ TEST(L18_a_leak_that_somebody_listens_to_is_an_event_and_not_printed)
     begin();
     pool = make_stocked(CEN_POOL_OPTIONS(.name = "leaky", .max = 2, .leak_after_ns = 60 * SECOND), 2);
     listen_with(pool, &ear_one);
-    int kept;
     char text[1000];
-    int file = divert(&kept);
+    printed captured = printed_begin();
     cen_lease lease;
     expect_equal(cen_pool_take_at(pool, CEN_NOW, &lease, NULL, "kitchen.c:7"), CEN_OK);
     for (int i = 0; i < 30; i++) {
         ceni_world_advance(10 * SECOND);
         ceni_world_settle();
     }
-    bring_back(kept, file, text, sizeof text);
+    printed_end(&captured, text, sizeof text);
     expect_text(text, "");
     expect_equal(ear_one.count, 1);
     const cen_event *leak = &ear_one.events[0];

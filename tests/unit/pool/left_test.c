@@ -5,6 +5,8 @@
 
 #include <cenote/cenote.h>
 
+#include "pool/internal.h"
+#include "support/printed.h"
 #include "support/test.h"
 
 static const char *says;       /* what the driver's reset says */
@@ -125,4 +127,20 @@ TEST(a_reset_that_ended_nothing_tells_nothing)
     use_at(pool, "orders.c:41");
     end(pool);
     expect_equal(events, 0);
+}
+
+/* guarantees: drivers.left-open */
+TEST(the_first_object_with_something_left_open_is_printed_if_nobody_listens)
+{
+    char printed_text[400];
+    cen_pool *pool = begin();
+    expect_equal(cen_pool_listen(pool, NULL, NULL, NULL), CEN_OK);
+    printed captured = printed_begin();
+    ceni_pool_tells = true;
+    use_at(pool, "orders.c:40");
+    use_at(pool, "orders.c:57");
+    ceni_pool_tells = false;
+    printed_end(&captured, printed_text, sizeof printed_text);
+    expect_text(printed_text, "LEFT-OPEN pool \"orders\": transaction left open by orders.c:40\n");
+    end(pool);
 }

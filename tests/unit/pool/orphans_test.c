@@ -3,10 +3,9 @@
  * Orphans: leases that end without their holder, because their holder ends or a limit reclaims them, while another thread may
  * still be using the object (L13).
  */
-#include <unistd.h>
-
 #include "base/fault.h"
 #include "pool/internal.h"
+#include "support/printed.h"
 #include "support/world.h"
 #include "unit/pool/listeners.h"
 
@@ -198,22 +197,16 @@ TEST(the_first_orphan_of_a_pool_is_printed_if_nobody_listens)
 {
     cen_pool *pool = make_pool(.name = "orders", .max = 3, .driver = driver_that(true));
     cen_lease leases[3];
-    FILE *file = tmpfile();
-    int kept = dup(STDERR_FILENO);
-    expect(file && kept >= 0 && dup2(fileno(file), STDERR_FILENO) == STDERR_FILENO);
+    printed captured = printed_begin();
     ceni_pool_tells = true;
     for (int i = 0; i < 3; i++) leases[i] = handed_over(pool);
     ceni_pool_tells = false;
-    dup2(kept, STDERR_FILENO);
     char text[600];
-    ssize_t length = pread(fileno(file), text, sizeof text - 1, 0);
-    text[length > 0 ? length : 0] = '\0';
+    printed_end(&captured, text, sizeof text);
     expect(strncmp(text, "ORPHANED-LEASE pool \"orders\": ", 30) == 0 && strstr(text, "taken at orders.c:40"));
     expect(strchr(text, '\n') && strchr(text, '\n')[1] == '\0'); /* one line */
     expect_equal(expect_sound(pool).orphaned, 3);
     for (int i = 0; i < 3; i++) expect_equal(cen_pool_give(&leases[i]), CEN_REVOKED);
-    close(kept);
-    fclose(file);
     free_pool(pool);
 }
 

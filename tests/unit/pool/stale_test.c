@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Double gives: counted, told with both places, printed once per pool. */
-#include <unistd.h>
-
+#include "support/printed.h"
 #include "unit/pool/listeners.h"
 
 static cen_pool *pool;
@@ -154,21 +153,15 @@ TEST(the_first_double_give_of_a_pool_is_printed_if_nobody_listens)
     prepare();
     cen_lease lease = take_at("orders.c:71");
     expect_equal(cen_pool_give(&lease), CEN_OK);
-    FILE *file = tmpfile();
-    int kept = dup(STDERR_FILENO);
-    expect(file && kept >= 0 && dup2(fileno(file), STDERR_FILENO) == STDERR_FILENO);
+    printed captured = printed_begin();
     ceni_pool_tells = true;
     for (int i = 0; i < 3; i++) expect_equal(cen_pool_give_at(&lease, "orders.c:88"), CEN_STALE);
     ceni_pool_tells = false;
-    dup2(kept, STDERR_FILENO);
     char text[400];
-    ssize_t length = pread(fileno(file), text, sizeof text - 1, 0);
-    text[length > 0 ? length : 0] = '\0';
+    printed_end(&captured, text, sizeof text);
     expect_text(text, "STALE-GIVE pool \"orders\": ended lease given again at orders.c:88; it was taken "
                       "at orders.c:71\n");
     expect_equal(stale_gives(), 3);
-    close(kept);
-    fclose(file);
     free_pool(pool);
 }
 
