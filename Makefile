@@ -8,7 +8,12 @@ ROUTE ?= ON
 DRIVERS ?= ON
 INSPECT ?= ON
 # The program cenote needs every driver, and the one for HTTP stands on libcenote-route.
-TOOL ?= $(if $(filter OFF,$(ROUTE) $(DRIVERS)),OFF,ON)
+TOOL ?= $(if $(filter OFF,$(ROUTE)),OFF,$(if $(filter ON,$(DRIVERS)),ON,OFF))
+comma := ,
+# DRIVERS is ON, OFF or names: pq redis. The words of it, and the groups of packages for them:
+drivers = $(subst $(comma), ,$(DRIVERS))
+driver_packages = $(if $(filter ON,$(drivers)),drivers $(if $(filter OFF,$(ROUTE)),,curl),$(filter-out OFF,$(drivers)))
+semicolons = $(subst $() ,;,$(strip $(drivers)))
 STRESS_SECONDS ?= 60
 STRESS_REQUESTS ?= 1000000
 STRESS_EXITS ?= 10000
@@ -22,7 +27,7 @@ BASE ?=
 EXPLORE ?= deep
 DEMO_QUERY = 'select count(*), sum(total) from orders where customer between ?1 % 1900 and ?1 % 1900 + 50'
 
-.PHONY: help demo quick check check-under-load lint bench bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-ends bench-outage bench-growth explore weaken verify stress stress-faults fuzz coverage reference site install clean
+.PHONY: help demo quick check check-under-load lint bench bench-queue bench-pool bench-async bench-crew bench-route bench-drivers bench-ends bench-outage bench-growth explore weaken verify stress stress-faults fuzz coverage reference site install uninstall clean
 .NOTPARALLEL:
 
 help:
@@ -51,7 +56,8 @@ help:
 	@echo 'make coverage      lines and branches per room'
 	@echo 'make reference     the API reference as HTML and as section 3 of the manual, from the headers'
 	@echo 'make site          the documentation with the reference and a search, as a static site'
-	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set; ROUTE=$(ROUTE), DRIVERS=$(DRIVERS), INSPECT=$(INSPECT) and TOOL=$(TOOL), or OFF: without them'
+	@echo 'make install       to PREFIX=$(PREFIX), below DESTDIR if it is set; ROUTE=$(ROUTE), DRIVERS=$(DRIVERS), INSPECT=$(INSPECT) and TOOL=$(TOOL), or OFF: without them; DRIVERS="pq redis": only these'
+	@echo 'make uninstall     remove what the last make install of this tree has installed (DESTDIR as then)'
 	@echo 'make clean         remove build/'
 
 demo:
@@ -167,11 +173,15 @@ site:
 	@tools/site
 
 install:
-	@tools/install-packages core $(if $(filter OFF,$(ROUTE)),,route) $(if $(filter OFF,$(DRIVERS)),,drivers) $(if $(filter OFF,$(ROUTE) $(DRIVERS)),,curl) $(if $(filter OFF,$(INSPECT)),,inspect) $(if $(filter OFF,$(TOOL)),,tool)
-	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)' -DCENOTE_ROUTE='$(ROUTE)' -DCENOTE_DRIVERS='$(DRIVERS)' -DCENOTE_INSPECT='$(INSPECT)' \
+	$(if $(filter-out ON OFF pq mariadb sqlite redis curl,$(drivers)),$(error DRIVERS: there is no driver $(filter-out ON OFF pq mariadb sqlite redis curl,$(drivers)); use ON, OFF, or names of pq mariadb sqlite redis curl))
+	@tools/install-packages core $(if $(filter OFF,$(ROUTE)),,route) $(driver_packages) $(if $(filter OFF,$(INSPECT)),,inspect) $(if $(filter OFF,$(TOOL)),,tool)
+	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)' -DCENOTE_ROUTE='$(ROUTE)' -DCENOTE_DRIVERS='$(semicolons)' -DCENOTE_INSPECT='$(INSPECT)' \
 		-DCENOTE_TOOL='$(TOOL)' -DCENOTE_EXAMPLES=OFF
 	DESTDIR='$(DESTDIR)' cmake --install build/release
 	@[ -d build/release/manual ] || echo 'The manual pages of section 3 were left out: they need python3 (tools/install-packages reference).'
+
+uninstall:
+	@tools/uninstall '$(DESTDIR)'
 
 clean:
 	rm -rf build

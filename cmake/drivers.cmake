@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: MIT
 # The drivers: libcenote-pq, -mariadb, -sqlite, -redis and -curl, each for users, and, with CENOTE_TESTS, once more
 # as NAME-tested beside the tests' own libcenote. One whose client library is not there is left out, unless it is needed.
-# CENOTE_DRIVER_NAMES has those that are built.
+# CENOTE_DRIVERS is ON, OFF, or the names of those that are wanted. CENOTE_DRIVER_NAMES has those that are built.
 
 set(CENOTE_DRIVER_NAMES)
+set(cenote_drivers pq mariadb sqlite redis curl)
+if(NOT CENOTE_DRIVERS MATCHES "^(ON|OFF)$")
+  foreach(name ${CENOTE_DRIVERS})
+    if(NOT name IN_LIST cenote_drivers)
+      string(REPLACE ";" ", " known "${cenote_drivers}")
+      message(FATAL_ERROR "CENOTE_DRIVERS: cenote has no driver \"${name}\", only ${known}; ON means all, OFF none")
+    endif()
+  endforeach()
+endif()
 
 # cenote_driver(name package below): `below` is the library of ours that it stands on
 function(cenote_driver name package below)
@@ -11,11 +20,16 @@ function(cenote_driver name package below)
   if(NOT CENOTE_DRIVERS)
     message(STATUS "libcenote-${name} is left out: drivers are switched off")
     return()
+  elseif(NOT CENOTE_DRIVERS STREQUAL "ON" AND NOT name IN_LIST CENOTE_DRIVERS)
+    message(STATUS "libcenote-${name} is left out: it is not among CENOTE_DRIVERS")
+    return()
   elseif(NOT CENOTE_${NAME}_FOUND AND CENOTE_NEED_DRIVERS)
     message(FATAL_ERROR "libcenote-${name} needs ${package}. With CENOTE_DRIVERS=OFF (make install DRIVERS=OFF) no driver is built.")
   elseif(NOT CENOTE_${NAME}_FOUND)
     message(STATUS "libcenote-${name} is left out: there is no ${package}")
     return()
+  elseif(NOT TARGET ${below}-shared AND NOT CENOTE_DRIVERS STREQUAL "ON")
+    message(FATAL_ERROR "libcenote-${name} is among CENOTE_DRIVERS and needs lib${below}, which is left out (CENOTE_ROUTE).")
   elseif(NOT TARGET ${below}-shared)
     message(STATUS "libcenote-${name} is left out: there is no lib${below}")
     return()

@@ -17,7 +17,15 @@ extern cen_take_op take;
 extern cen_future given;
 extern cen_close_op closing;
 extern cen_close_report report;
-#if SAMPLE == 4
+#if SAMPLE == 1
+struct request;
+void refuse(struct request *r);
+void fail(struct request *r, const char *why);
+void watch(int fd, struct request *r);
+void unwatch(int fd);
+void answer(struct request *r, const char *count);
+#endif
+#if SAMPLE == 5
 extern uv_loop_t *loop;
 extern uv_poll_t watch;
 #endif
