@@ -109,12 +109,6 @@ static cen_runtime *make(const cen_runtime_options *o)
     return runtime;
 }
 
-void ceni_runtime_release(cen_runtime *runtime)
-{
-    if (runtime->bell.read_fd >= 0 || runtime->bell.write_fd >= 0) ceni_bell_fini(&runtime->bell);
-    ceni_free(runtime->allocator, runtime, sizeof *runtime, _Alignof(cen_runtime));
-}
-
 /* ---- Users ---------------------------------------------------------------------------------- */
 
 /* Count a user of the default runtime. If there is none, `made` becomes it. Jobs that were kept for it are counted and
@@ -319,28 +313,7 @@ cen_status cen_runtime_free(cen_runtime *runtime)
     return CEN_OK;
 }
 
-/* ---- Properties and statistics --------------------------------------------------------------- */
-
-bool ceni_runtime_is_manual(const cen_runtime *runtime)
-{
-    return runtime->manual;
-}
-
-bool ceni_runtime_is_virtual(const cen_runtime *runtime)
-{
-    return runtime->virtual_time;
-}
-
-int64_t ceni_runtime_now(const cen_runtime *runtime)
-{
-    /* a number; carries nothing */
-    return runtime->virtual_time ? ceni_load_relaxed(&runtime->clock) : ceni_clock_now();
-}
-
-int64_t cen_runtime_now(const cen_runtime *runtime)
-{
-    return runtime ? ceni_runtime_now(runtime) : ceni_clock_now();
-}
+/* ---- Statistics --------------------------------------------------------------- */
 
 static uint32_t length_of(const ceni_list *list)
 {

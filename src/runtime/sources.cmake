@@ -1,4 +1,5 @@
 list(APPEND cenote_sources
+  src/runtime/clock.c
   src/runtime/errands.c
   src/runtime/jobs.c
   src/runtime/keeper.c

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtime's own threads: how they begin, and how all of them end.
+ * The runtime's own threads: how they begin, how all of them end, and the memory that the last one frees.
  *
  *     start ▶ (underway) ▶ arrive ▶ works under the mutex ▶ depart
  *
@@ -33,9 +33,16 @@
  */
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "base/plant.h"
 #include "port/process_exit.h"
 #include "runtime/internal.h"
+
+void ceni_runtime_release(cen_runtime *runtime)
+{
+    if (runtime->bell.read_fd >= 0 || runtime->bell.write_fd >= 0) ceni_bell_fini(&runtime->bell);
+    ceni_free(runtime->allocator, runtime, sizeof *runtime, _Alignof(cen_runtime));
+}
 
 /* Called with `threads` raised; the caller lowers it again if this fails. */
 cen_status ceni_runtime_start(cen_runtime *runtime, const char *role, void (*run)(void *))
