@@ -8,6 +8,7 @@
 #define CENI_SUPERVISOR_INTENSITY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The moments of the last `max` restarts, in a ring. */
@@ -17,6 +18,12 @@ typedef struct ceni_intensity {
     uint32_t count, next;
     int64_t window_ns;
 } ceni_intensity;
+
+/* The bytes of `moments` for that `max`. */
+static inline size_t ceni_intensity_room(uint32_t max)
+{
+    return max == UINT32_MAX ? 0 : max * sizeof(int64_t);
+}
 
 static inline void ceni_intensity_clear(ceni_intensity *intensity)
 {

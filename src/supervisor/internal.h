@@ -239,6 +239,7 @@ void ceni_supervisor_unlock_and_free(cen_supervisor *supervisor); /* for the pro
 bool ceni_supply_locked(cen_supervisor *supervisor);
 bool ceni_supply_has_tenure_locked(cen_supervisor *supervisor); /* false: a record is fetched; repeat the step then */
 ceni_tenure *ceni_supply_take_tenure_locked(cen_supervisor *supervisor); /* NULL: no memory */
+void ceni_supervisor_release(cen_supervisor *supervisor);                /* frees all memory, once no hand is left */
 
 /* child.c: records */
 cen_status ceni_child_read(const cen_child_options *given, cen_child_options *options, cen_auto_stop auto_stop,
@@ -279,21 +280,22 @@ void ceni_order_group_locked(ceni_child_record *dead); /* mark it and the siblin
 
 /* steward.c */
 void ceni_steward_run(cen_job *job);
+
+/* call.c */
 bool ceni_steward_call_locked(cen_supervisor *supervisor); /* true: post it after the mutex is dropped */
 void ceni_steward_post(cen_supervisor *supervisor);
 void ceni_steward_unlock(cen_supervisor *supervisor); /* calls the steward, unlocks, posts */
+void ceni_supervisor_drop_hand_and_unlock(cen_supervisor *supervisor, bool is_lost);
+
+/* out.c: what a step leaves to do */
 void ceni_supervisor_event_locked(ceni_out *out, cen_event_kind kind, ceni_child_record *child, const cen_error *error);
 void ceni_supervisor_event_own_locked(ceni_out *out, cen_event_kind kind, cen_supervisor *supervisor);
 void ceni_out_post(ceni_out *out, cen_job *job);
-void ceni_supervisor_drop_hand_and_unlock(cen_supervisor *supervisor, bool is_lost);
 
-/* stop.c */
+/* wait.c */
 void ceni_supervisor_turn_locked(cen_supervisor *supervisor);
 int64_t ceni_wait_moment(const cen_supervisor *supervisor, cen_deadline deadline);
 bool ceni_wait_locked(cen_supervisor *supervisor, int64_t moment); /* false: the moment has passed */
 bool ceni_is_steward_locked(const cen_supervisor *supervisor);
-
-/* new.c */
-void ceni_supervisor_release(cen_supervisor *supervisor); /* frees the memory, once no hand is left */
 
 #endif

@@ -109,42 +109,7 @@ static void fill(cen_supervisor *supervisor, const cen_supervisor_options *o)
     ceni_table_init(&supervisor->tenures, o->allocator);
 }
 
-/* ---- Memory ------------------------------------------------------------------------------ */
-
-static size_t room_of(uint32_t max)
-{
-    return max == UINT32_MAX ? 0 : max * sizeof(int64_t);
-}
-
-/* No other thread uses it. In the child of a fork a child may still have a tenure. */
-static void free_memory(cen_supervisor *supervisor)
-{
-    const cen_allocator *allocator = supervisor->allocator;
-    for (ceni_list *link = supervisor->children.next, *next; link != &supervisor->children; link = next) {
-        ceni_child_record *child = CENI_CHILD_OF(link, link);
-        next = link->next;
-        ceni_free(allocator, child->tenure, sizeof *child->tenure, _Alignof(ceni_tenure));
-        if (!child->is_initial) ceni_free(allocator, child, child->size, _Alignof(ceni_child_record));
-    }
-    for (size_t i = 0; i < supervisor->initial_count; i++)
-        if (supervisor->initial[i])
-            ceni_free(allocator, supervisor->initial[i], supervisor->initial[i]->size, _Alignof(ceni_child_record));
-    ceni_dead_free(allocator, &supervisor->dead);
-    ceni_free(allocator, supervisor->spare, sizeof *supervisor->spare, _Alignof(ceni_tenure));
-    ceni_table_fini(&supervisor->names);
-    ceni_table_fini(&supervisor->tenures);
-    ceni_free(allocator, supervisor->initial, supervisor->initial_count * sizeof *supervisor->initial,
-              _Alignof(ceni_child_record *));
-    ceni_free(allocator, supervisor->intensity.moments, room_of(supervisor->intensity.max), _Alignof(int64_t));
-    ceni_free(allocator, supervisor, sizeof *supervisor, _Alignof(cen_supervisor));
-}
-
-void ceni_supervisor_release(cen_supervisor *supervisor)
-{
-    cen_runtime *runtime = supervisor->runtime;
-    free_memory(supervisor);
-    ceni_runtime_leave(runtime);
-}
+/* ---- Free -------------------------------------------------------------------------------- */
 
 cen_status cen_supervisor_free(cen_supervisor *supervisor)
 {
@@ -171,8 +136,9 @@ cen_status cen_supervisor_free(cen_supervisor *supervisor)
 
 static cen_status make_children(cen_supervisor *supervisor, const cen_supervisor_options *o, cen_error *error)
 {
-    if (room_of(supervisor->intensity.max) > 0) {
-        supervisor->intensity.moments = ceni_alloc(o->allocator, room_of(supervisor->intensity.max), _Alignof(int64_t));
+    if (ceni_intensity_room(supervisor->intensity.max) > 0) {
+        supervisor->intensity.moments =
+            ceni_alloc(o->allocator, ceni_intensity_room(supervisor->intensity.max), _Alignof(int64_t));
         if (!supervisor->intensity.moments) return CEN_NO_MEMORY;
     }
     if (o->child_count == 0) return CEN_OK;

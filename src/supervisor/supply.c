@@ -121,3 +121,36 @@ ceni_tenure *ceni_supply_take_tenure_locked(cen_supervisor *supervisor)
     supervisor->no_tenure = false;
     return tenure;
 }
+
+/* ---- All memory ------------------------------------------------------------------------------ */
+
+/* No other thread uses it. In the child of a fork a child may still have a tenure. */
+static void free_memory(cen_supervisor *supervisor)
+{
+    const cen_allocator *allocator = supervisor->allocator;
+    for (ceni_list *link = supervisor->children.next, *next; link != &supervisor->children; link = next) {
+        ceni_child_record *child = CENI_CHILD_OF(link, link);
+        next = link->next;
+        ceni_free(allocator, child->tenure, sizeof *child->tenure, _Alignof(ceni_tenure));
+        if (!child->is_initial) ceni_free(allocator, child, child->size, _Alignof(ceni_child_record));
+    }
+    for (size_t i = 0; i < supervisor->initial_count; i++)
+        if (supervisor->initial[i])
+            ceni_free(allocator, supervisor->initial[i], supervisor->initial[i]->size, _Alignof(ceni_child_record));
+    ceni_dead_free(allocator, &supervisor->dead);
+    ceni_free(allocator, supervisor->spare, sizeof *supervisor->spare, _Alignof(ceni_tenure));
+    ceni_table_fini(&supervisor->names);
+    ceni_table_fini(&supervisor->tenures);
+    ceni_free(allocator, supervisor->initial, supervisor->initial_count * sizeof *supervisor->initial,
+              _Alignof(ceni_child_record *));
+    ceni_free(allocator, supervisor->intensity.moments, ceni_intensity_room(supervisor->intensity.max),
+              _Alignof(int64_t));
+    ceni_free(allocator, supervisor, sizeof *supervisor, _Alignof(cen_supervisor));
+}
+
+void ceni_supervisor_release(cen_supervisor *supervisor)
+{
+    cen_runtime *runtime = supervisor->runtime;
+    free_memory(supervisor);
+    ceni_runtime_leave(runtime);
+}
