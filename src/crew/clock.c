@@ -79,6 +79,17 @@ static void watch_one(ceni_core *core, ceni_worker *worker, int64_t now)
     report(core, worker, name ? name : "a task", ns);
 }
 
+/* ---- Ticks ------------------------------------------------------------------------------------ */
+
+void ceni_worker_tick(ceni_worker *worker)
+{
+    const cen_context_type *type = &worker->core->crew->options.context;
+    uint32_t ticks = ceni_load_relaxed(&worker->core->ticks); /* a count; carries nothing */
+    if (ticks == worker->ticks) return;
+    worker->ticks = ticks; /* missed ticks count as one */
+    type->on_tick(type->argument, worker->context);
+}
+
 /* ---- The alarms ------------------------------------------------------------------------------- */
 
 /* Set the alarm again, or, once the crew is over, lower `alarms`: the alarm's last touch of the crew. Under the mutex:

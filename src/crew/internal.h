@@ -98,12 +98,12 @@ struct ceni_worker {
     uintptr_t stack_base; /* approximate base of its stack */
     bool is_searching;    /* it is counted as a searcher in core->idle */
     bool is_away;         /* a step has forked, and this is the child */
-    bool is_spilling;    /* some of its new tasks are in the injector, and the next ones go there too: Q4 in worker.c */
-    bool is_ending;      /* it has handed over its jobs; nothing more goes into its deque */
-    cen_task *task;      /* on top; NULL: none, or a job runs, or the end of a step is handled ... */
-    cen_task *under_job; /* ... and this is the task below; neither helps, so there is at most one */
-    uint64_t step;       /* the number of the running step; 0: none */
-    ceni_lone lone;      /* a job that it has seen alone at its last look, and left */
+    bool is_spilling;     /* some of its new tasks are in the injector, and the next ones go there too: Q4 in find.c */
+    bool is_ending;       /* it has handed over its jobs; nothing more goes into its deque */
+    cen_task *task;       /* on top; NULL: none, or a job runs, or the end of a step is handled ... */
+    cen_task *under_job;  /* ... and this is the task below; neither helps, so there is at most one */
+    uint64_t step;        /* the number of the running step; 0: none */
+    ceni_lone lone;       /* a job that it has seen alone at its last look, and left */
     ceni_holder_before thread_holder; /* the thread's own record, while a task's is the current one */
     void *context;
     char name[CENI_CREW_NAME + 8];
@@ -249,6 +249,19 @@ static inline uint32_t ceni_worker_depth(const ceni_worker *worker)
     return ceni_load_relaxed(&((ceni_worker *)(uintptr_t)worker)->depth); /* its own; carries nothing */
 }
 
+static inline void ceni_worker_set_depth(ceni_worker *worker, uint32_t depth)
+{
+    ceni_store_relaxed(&worker->depth, depth); /* its own; carries nothing */
+}
+
+/* Something has ended: wake the threads that wait for it. */
+static inline void ceni_turn_locked(ceni_core *core)
+{
+    /* a woken thread takes the mutex; carries nothing */
+    ceni_store_relaxed(&core->turns, ceni_load_relaxed(&core->turns) + 1);
+    ceni_futex_wake(&core->turns, UINT32_MAX);
+}
+
 /* Counters that one thread writes. */
 static inline void ceni_count_up(_Atomic uint64_t *counter)
 {
@@ -279,8 +292,11 @@ static inline void ceni_holder_finish(ceni_worker *worker, cen_task *task)
     *current = worker->thread_holder;
 }
 
-/* new.c */
-void ceni_post_elsewhere(cen_job *job); /* to the process's own runtime */
+/* core.c */
+ceni_core *ceni_core_make(cen_crew *crew, cen_runtime *runtime); /* NULL: out of memory */
+void ceni_core_begin(ceni_core *core);   /* starts its clocks and first workers; start_error has the first failure */
+void ceni_core_discard(ceni_core *core); /* frees a core */
+void ceni_crew_release(cen_crew *crew);  /* frees everything, once no thread uses it */
 
 /* The core belongs to another process: make this process's core if the options allow it. */
 ceni_core *ceni_crew_core_renewed(cen_crew *crew, cen_status *status);
@@ -300,7 +316,6 @@ void ceni_task_run(cen_job *job);
 void ceni_task_run_on(ceni_worker *worker, cen_task *task);
 void ceni_task_resume(cen_executor *executor, cen_job *job);   /* `post` of a task's executor: its future is done */
 void ceni_task_push(ceni_core *core, cen_task *task);          /* queues it for its next step; the last touch */
-void ceni_task_lost(ceni_worker *worker);                      /* a step has ended its thread */
 bool ceni_task_withdraw_future(cen_future *future);            /* `withdraw_` of every task's future */
 bool ceni_task_withdraw_once(ceni_core *core, cen_task *task); /* false also while a worker moves it */
 bool ceni_task_withdraw(ceni_core *core, cen_task *task);      /* true: it had not begun, and the caller owns it */
@@ -308,6 +323,9 @@ void ceni_task_over_elsewhere(ceni_core *core, cen_task *task, cen_status status
                               bool tell); /* the last touch of core and task */
 /* a stop drops it, its future is cancelled; the last touch */
 void ceni_task_over_suspended(ceni_core *core, cen_task *task);
+
+/* lost.c */
+void ceni_task_lost(ceni_worker *worker); /* a step has ended its thread */
 
 /* stop_request.c: a task is asked to end; the alarm of its deadline. */
 void ceni_task_request_stop(cen_task *task, cen_status why);
@@ -324,23 +342,28 @@ bool ceni_task_is_to_drop(cen_task *task); /* the crew drops, and the task has n
 void ceni_task_drop(cen_task *task);       /* the caller has set ASKING, and it is in no list; the last touch */
 void ceni_suspended_drop(ceni_core *core); /* all that are suspended now */
 
-/* worker.c */
+/* find.c */
 cen_job *ceni_worker_find(ceni_worker *worker);
-void ceni_worker_run(ceni_worker *worker, cen_job *job);
-void ceni_worker_tick(ceni_worker *worker); /* calls on_tick if a tick is due */
-void ceni_worker_loop(void *worker);        /* returns when the worker must end */
 bool ceni_work_is_visible(ceni_core *core);
+void ceni_call_for_work(ceni_core *core); /* call a worker if a job is visible (P1 in idle.c) */
+
+/* worker.c */
+void ceni_worker_run(ceni_worker *worker, cen_job *job);
+void ceni_worker_loop(void *worker); /* returns when the worker must end */
 
 /* idle.c */
 void ceni_update_locked(ceni_core *core, int searchers);
 void ceni_call_one_now(ceni_core *core, uint32_t word);
+void ceni_unlist_locked(ceni_core *core, ceni_worker *worker);  /* it is parked, and counts as active from now on */
+void ceni_worker_tell(ceni_worker *worker, cen_task *awaiting); /* the future that it awaits is done */
+void ceni_sleepers_nudge_locked(ceni_core *core); /* parked workers check for ticks and for their end, and park again */
+
+/* park.c */
 cen_job *ceni_worker_search(ceni_worker *worker); /* NULL: nothing found; see is_searching */
+void ceni_leave_search(ceni_worker *worker);
 typedef enum ceni_woke { CENI_WOKE, CENI_WOKE_LATE, CENI_WOKE_TO_END } ceni_woke;
 /* counted as searching, unless TO_END */
 ceni_woke ceni_worker_park(ceni_worker *worker, const cen_task *awaiting, int64_t moment);
-void ceni_worker_tell(ceni_worker *worker, cen_task *awaiting); /* the future that it awaits is done */
-void ceni_leave_search(ceni_worker *worker);
-void ceni_sleepers_nudge_locked(ceni_core *core); /* parked workers check for ticks and for their end, and park again */
 
 /* After a push: call a worker if one may be called and none searches. */
 static inline void ceni_call_one(ceni_core *core)
@@ -349,7 +372,7 @@ static inline void ceni_call_one(ceni_core *core)
     if (word == CENI_IDLE_CALLABLE || ceni_planted(crew_wakes_for_every_push)) ceni_call_one_now(core, word);
 }
 
-/* threads.c */
+/* seats.c */
 
 /* A record for a seat that has none yet. ceni_seat_claim_locked sets is_wanted if it needs one. fetch and free drop the
  * mutex, since the allocator is the program's. So the caller decides again after fetch, and must hold something that
@@ -362,10 +385,16 @@ typedef struct ceni_seat_record {
 ceni_worker *ceni_seat_claim_locked(ceni_core *core, ceni_seat_record *record);
 bool ceni_seat_record_fetch_locked(ceni_core *core, ceni_seat_record *record); /* false: none is wanted */
 void ceni_seat_record_free_locked(ceni_core *core, ceni_seat_record *record);  /* if it was not used */
+void ceni_seat_unclaim_locked(ceni_core *core,
+                              ceni_worker *worker); /* wakes the threads that wait for the end of all */
+void ceni_start_failed_locked(ceni_core *core, const cen_error *error);
 
 bool ceni_thread_begin(ceni_core *core, ceni_worker *worker); /* of a seat that was claimed */
-void ceni_worker_main(void *worker);                          /* of its thread */
-void ceni_turn_locked(ceni_core *core);        /* something has ended: wakes the threads that wait for it */
+
+/* threads.c */
+void ceni_worker_main(void *worker); /* of its thread */
+
+/* blocking.c */
 void ceni_close_sections(ceni_worker *worker); /* close the sections that a step has left open */
 
 /* await.c: the thread of an awaiting task has ended. */
@@ -373,13 +402,20 @@ void ceni_await_abandon(cen_task *task);
 bool ceni_await_help_one(ceni_worker *worker); /* true: it has run something */
 
 /* clock.c */
+void ceni_worker_tick(ceni_worker *worker); /* calls on_tick if a tick is due */
 void ceni_step_begins(ceni_worker *worker, const cen_task *task);
 void ceni_step_ends(ceni_worker *worker);
 uint64_t ceni_step_look(ceni_worker *worker, const char **name); /* the running step, and its task's name; 0: none */
 void ceni_clocks_start(ceni_core *core);
 void ceni_clocks_stop(ceni_core *core); /* once the crew is over */
 
-/* stop.c */
+/* end.c */
+void ceni_post_elsewhere(cen_job *job);          /* to the process's own runtime */
+uint64_t ceni_tasks_out_locked(ceni_core *core); /* tasks that have ended */
+uint64_t ceni_live_locked(ceni_core *core);      /* tasks that are inside */
+/* Count this worker's tasks that are in cen_crew_stop, and those below them: no task's stop waits for them. Returns the
+ * number that was counted before. */
+uint32_t ceni_count_stopping(ceni_worker *worker, uint32_t tasks);
 bool ceni_look_for_the_end_locked(ceni_core *core); /* wakes the stopping threads; true: call ceni_make_over */
 typedef enum ceni_out { CENI_OUT_ENDED, CENI_OUT_DROPPED, CENI_OUT_DROPPED_SUSPENDED } ceni_out;
 /* a task has ended that no worker counts; the last touch */
@@ -387,8 +423,6 @@ void ceni_count_out_elsewhere(ceni_core *core, ceni_out how);
 void ceni_look_for_the_end(ceni_core *core); /* a task has ended, and the crew may be stopping */
 void ceni_stop_abandon(ceni_worker *worker); /* a task in cen_crew_stop has lost its thread */
 void ceni_make_over(ceni_core *core);
-void ceni_core_discard(ceni_core *core); /* frees a core */
-void ceni_crew_release(cen_crew *crew);  /* frees everything, once no thread uses it */
 
 /* look.c */
 size_t ceni_crew_snapshot(const void *object, cen_metric *metrics, size_t room);

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creating a crew, and creating its core again in the child of a fork.
+ * Creating a crew, and a crew as an executor. core.c has its state in one process.
  *
- * A crew's state in one process is its core. A call that finds the core of another process makes a new one, if the
- * options allow it. The first thread that publishes a core wins. Another thread frees its own, before it has a worker.
- *
- * Order table
- * [N1] renew | cas of core | acq_rel | itself, the settings | the new core's fields | a caller finds a half-made core
- *
- * Tested by tests/unit/crew/new_test.c, tests/unit/crew/fork_test.c.
+ * Tested by tests/unit/crew/new_test.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +13,7 @@
 
 #define DEFAULT_LINGER_NS INT64_C(10000000000)
 #define DEFAULT_TICK_NS INT64_C(1000000000)
-enum { MORE_AT_MOST = 64, LEAST_SHARDS = 2 };
+enum { MORE_AT_MOST = 64 };
 
 /* ---- Options -------------------------------------------------------------------------------- */
 
@@ -73,119 +67,7 @@ static void fill_defaults(cen_crew_options *o)
     if (o->context.on_tick && !o->tick_ns) o->tick_ns = DEFAULT_TICK_NS;
 }
 
-/* ---- The core --------------------------------------------------------------------------------- */
-
-static uint32_t shard_count(void)
-{
-#ifdef CENI_WATCHED
-    return 1; /* one shard shows what two would, in half as many schedules */
-#endif
-    uint32_t count = LEAST_SHARDS;
-    while (count < CENI_SHARDS_MOST && count < 2 * ceni_cpu_count()) count *= 2;
-    return count;
-}
-
-static ceni_core *make_core(cen_crew *crew, cen_runtime *runtime)
-{
-    const cen_allocator *allocator = crew->options.allocator;
-    uint32_t max = crew->options.max;
-    ceni_core *core = ceni_alloc(allocator, sizeof *core, _Alignof(ceni_core));
-    if (!core) return NULL;
-    core->injector.count = shard_count();
-    core->injector.shards = ceni_alloc(allocator, core->injector.count * sizeof(ceni_shard), _Alignof(ceni_shard));
-    core->workers = ceni_alloc(allocator, max * sizeof *core->workers, _Alignof(void *));
-    for (uint32_t i = 0; core->injector.shards && i < core->injector.count; i++) core->injector.shards[i].number = i;
-    core->max = max;
-    core->stack_size = crew->options.stack_size ? crew->options.stack_size : ceni_thread_stack_size();
-    core->crew = crew;
-    core->epoch = ceni_fork_epoch();
-    core->runtime = runtime;
-    core->target = crew->options.workers;
-    ceni_store_relaxed(&core->workers_guess, core->target); /* no other thread knows the core yet; carries nothing */
-    ceni_setting_put(&core->injector.is_ordered, core->target == 1);
-    core->min = crew->options.min;
-    ceni_list_init(&core->parked_list);
-    for (uint32_t i = 0; i < CENI_SUSPENDED_LISTS; i++) ceni_list_init(&core->suspended[i].tasks);
-    if (core->injector.shards && core->workers) return core;
-    ceni_free(allocator, core->workers, max * sizeof *core->workers, _Alignof(void *));
-    ceni_free(allocator, core->injector.shards, core->injector.count * sizeof(ceni_shard), _Alignof(ceni_shard));
-    ceni_free(allocator, core, sizeof *core, _Alignof(ceni_core));
-    return NULL;
-}
-
-/* Start the first workers and wait until each has its context. start_error has the first failure. */
-static void start_workers(ceni_core *core)
-{
-    uint32_t count = core->min;
-    ceni_core_lock(core);
-    core->arriving = count;
-    ceni_core_unlock(core);
-    for (uint32_t i = 0; i < count; i++) {
-        ceni_core_lock(core);
-        ceni_seat_record record = {.worker = NULL};
-        ceni_worker *seat = ceni_seat_claim_locked(core, &record);
-        if (ceni_seat_record_fetch_locked(core, &record)) {
-            seat = ceni_seat_claim_locked(core, &record);
-            ceni_seat_record_free_locked(core, &record);
-        }
-        if (seat) ceni_update_locked(core, 1);
-        else if (core->arriving > 0) core->arriving--; /* in a child, a submit may have started one of them */
-        if (!seat && core->start_error.status == CEN_OK)
-            ceni_error_set(&core->start_error, CEN_NO_MEMORY, 0, "crew \"%s\": out of memory for a worker",
-                           core->crew->name);
-        ceni_core_unlock(core);
-        if (seat) ceni_thread_begin(core, seat);
-    }
-    ceni_core_lock(core);
-    while (core->arriving > 0) {
-        uint32_t turns = ceni_load_relaxed(&core->turns); /* written under the mutex; carries nothing */
-        ceni_core_unlock(core);
-        ceni_futex_wait(&core->turns, turns, CENI_FOREVER);
-        ceni_core_lock(core);
-    }
-    ceni_core_unlock(core);
-}
-
-/* ---- In the child of a fork ------------------------------------------------------------------ */
-
-static ceni_core *renew(cen_crew *crew, ceni_core *old, cen_status *status)
-{
-    cen_runtime *runtime;
-    *status = ceni_runtime_join(NULL, &runtime);
-    if (*status != CEN_OK) return NULL;
-    ceni_core *core = make_core(crew, runtime), *expected = old;
-    if (core) {
-        core->older = old;
-        if (ceni_cas_acq_rel(&crew->core, &expected, core)) { /* [N1] */
-            ceni_directory_join(ceni_directory_process(), &crew->entry);
-            ceni_clocks_start(core);
-            start_workers(core); /* a start that fails is tried again at the next submit */
-            return core;
-        }
-        core->older = NULL;
-        ceni_core_discard(core);
-    }
-    ceni_runtime_leave(runtime);
-    *status = CEN_NO_MEMORY;
-    return core ? expected : NULL;
-}
-
-ceni_core *ceni_crew_core_renewed(cen_crew *crew, cen_status *status)
-{
-    ceni_core *core = ceni_setting(&crew->core);
-    *status = CEN_FORKED;
-    /* A stopped crew is not renewed. */
-    if (crew->options.on_fork == CEN_FORK_REFUSE || ceni_setting(&core->closing)) return NULL;
-    return core->epoch == ceni_fork_epoch() ? core : renew(crew, core, status);
-}
-
 /* ---- The executor ------------------------------------------------------------------------------ */
-
-void ceni_post_elsewhere(cen_job *job)
-{
-    cen_executor *own = cen_runtime_executor(NULL);
-    own->post(own, job);
-}
 
 static void post(cen_executor *executor, cen_job *job)
 {
@@ -247,9 +129,7 @@ static cen_status make_crew(const cen_crew_options *o, cen_crew **out)
 /* Start the first workers. If one cannot be started, stop and free the crew. */
 static cen_status begin(cen_crew *crew, ceni_core *core, cen_error *error)
 {
-    ceni_clocks_start(core);
-    ceni_directory_join(ceni_directory_process(), &crew->entry);
-    start_workers(core);
+    ceni_core_begin(core);
     if (core->start_error.status == CEN_OK) return CEN_OK;
     cen_error why = core->start_error;
     cen_crew_stop(crew, CEN_STOP_DROP, CEN_NEVER, NULL, NULL);
@@ -275,7 +155,7 @@ cen_status cen_crew_new(const cen_crew_options *options, cen_crew **out, cen_err
     }
     status = make_crew(o, &crew);
     if (status != CEN_OK) goto no_memory;
-    ceni_core *core = make_core(crew, runtime);
+    ceni_core *core = ceni_core_make(crew, runtime);
     if (!core) {
         ceni_crew_release(crew);
         status = CEN_NO_MEMORY;

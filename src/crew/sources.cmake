@@ -1,4 +1,12 @@
 list(APPEND cenote_sources
+  src/crew/seats.c
+  src/crew/resize.c
+  src/crew/park.c
+  src/crew/lost.c
+  src/crew/find.c
+  src/crew/end.c
+  src/crew/core.c
+  src/crew/blocking.c
   src/crew/stop_request.c
   src/crew/await.c
   src/crew/call.c

@@ -188,11 +188,6 @@ static void put_behind(ceni_worker *worker, cen_task *task)
     ceni_call_one(worker->core);
 }
 
-static void set_depth(ceni_worker *worker, uint32_t depth)
-{
-    ceni_store_relaxed(&worker->depth, depth); /* a number; carries nothing */
-}
-
 /* The step returned neither OVER nor AGAIN. False: the task has failed. */
 static __attribute__((noinline)) bool goes_on_otherwise(ceni_worker *worker, cen_task *task, cen_next next)
 {
@@ -222,7 +217,7 @@ void ceni_task_run_on(ceni_worker *worker, cen_task *task)
     if (outer) task->marks_ |= CENI_MARK_NESTED;
     else if (task->marks_ & CENI_MARK_NESTED) task->marks_ &= ~(uint32_t)CENI_MARK_NESTED;
     worker->task = task;
-    set_depth(worker, depth + 1);
+    ceni_worker_set_depth(worker, depth + 1);
     cen_next next = run_step(worker, task);
     if (worker->is_away) return;
     /* Observers and an inline `done` run in no task. They must not take the task below for the current one: it awaits a
@@ -234,32 +229,10 @@ void ceni_task_run_on(ceni_worker *worker, cen_task *task)
         worker->task = outer;
         worker->under_job = NULL;
     }
-    set_depth(worker, depth);
+    ceni_worker_set_depth(worker, depth);
 }
 
 void ceni_task_run(cen_job *job)
 {
     ceni_task_run_on(ceni_worker_here(), CENI_TASK_OF_JOB(job));
-}
-
-/* The step on top has ended its thread, and with it the awaiting tasks below. */
-void ceni_task_lost(ceni_worker *worker)
-{
-    cen_task *task = worker->task;
-    if (worker->blocking > 0) ceni_close_sections(worker);
-    if (task) {
-        ceni_holder_finish(worker, task);
-        ceni_step_ends(worker);
-    } else {
-        task = worker->under_job;
-        if (task) ceni_await_abandon(task);
-    }
-    worker->task = worker->under_job = NULL;
-    for (cen_task *outer; task && !ceni_planted(crew_loses_the_task); task = outer) {
-        outer = ceni_task_outer(task);
-        ceni_task_set_failure(task, CEN_MISUSE, "ended its worker thread");
-        ceni_task_over(worker, task);
-        if (outer) ceni_await_abandon(outer);
-    }
-    set_depth(worker, 0);
 }

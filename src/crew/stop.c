@@ -3,31 +3,17 @@
  * Stopping and freeing a crew.
  *
  *     open ──stop──▶ shut to outsiders (drain), or to all tasks (drop)
- *          ──as many tasks out as in──▶ sealed, over ──▶ workers run what jobs are left, and depart ──▶ free
- *
- * Invariants
- *  S1 Once outsiders are shut out, a task comes in only while another is inside, and is counted in before that one is
- *     counted out. A thread that reads all counts out, then all counts in, and finds the sums equal, has found a moment
- *     with no task inside. None comes in after that.
- *  S2 `over` is set when all shards are sealed (CENI_SHUT_ALL). From then on workers look until they find nothing, and
- *     end. A later job goes to the process's own runtime.
- *  S3 A thread that is not a worker and queued a task, because a future was done, is counted in its shard until its
- *     last touch of the crew.
- *
- * The naive end counts live tasks in one word, which every submit and every end changes. That cache line then moves
- * between processors all the time, which costs more than all the rest.
+ *          ──as many tasks out as in──▶ sealed, over (end.c) ──▶ workers run what jobs are left, and depart ──▶ free
  *
  * Order table
- * [S1] count | load of the outs | acquire | K4 in task.c | that those tasks were counted in, and belong to the program | a task whose future is being completed counts as ended
  * [S2] posters | load of posting | acquire | J9 in injector.c | that the posters are done | the crew is freed under a poster
- * [S3] drop  | load of seats | seq_cst | T1 in threads.c | which deques there are | a queued task is dropped later, by a worker
+ * [S3] drop  | load of seats | seq_cst | T1 in seats.c | which deques there are | a queued task is dropped later, by a worker
  * [S4] drop  | store of the state | release | K2 in task.c | that it cannot be cancelled | its alarm searches for it without end
  *
  * Tested by tests/unit/crew/stop_test.c, tests/explore/crew_stop_test.c.
  */
 #include <stdio.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/plant.h"
 #include "crew/internal.h"
@@ -36,37 +22,6 @@
 #include "sync/backoff.h"
 
 enum { DEFAULT_PATIENCE_S = 30, LOOK_AGAIN_NS = 1000000 };
-
-/* ---- Counting ------------------------------------------------------------------------------ */
-
-static uint64_t read_count(_Atomic uint64_t *counter)
-{
-    return ceni_load_relaxed(counter); /* a number, or ordered by S1; carries nothing */
-}
-
-static uint64_t tasks_out_locked(ceni_core *core)
-{
-    uint64_t out = core->out_elsewhere;
-    uint32_t seats = ceni_setting(&core->seats);
-    for (uint32_t i = 0; i < seats; i++) out += ceni_load_acquire(&ceni_worker_at(core, i)->tasks_out); /* [S1] */
-    return out;
-}
-
-static uint64_t tasks_in(ceni_core *core)
-{
-    uint64_t in = 0;
-    uint32_t seats = ceni_setting(&core->seats);
-    for (uint32_t i = 0; i < core->injector.count; i++) in += read_count(&core->injector.shards[i].tasks);
-    for (uint32_t i = 0; i < seats; i++) in += read_count(&ceni_worker_at(core, i)->tasks_in);
-    return in;
-}
-
-static uint64_t live_locked(ceni_core *core)
-{
-    uint64_t early = ceni_planted(crew_counts_ins_first) ? tasks_in(core) : 0;
-    uint64_t out = tasks_out_locked(core); /* first: S1 */
-    return (early ? early : tasks_in(core)) - out;
-}
 
 /* ---- Dropping ------------------------------------------------------------------------------- */
 
@@ -97,7 +52,7 @@ static void drop_queued(ceni_core *core)
     cen_job *jobs[CENI_BATCH];
     uint32_t seats = ceni_load_seq_cst(&core->seats); /* [S3] */
     ceni_core_lock(core);
-    uint64_t left = live_locked(core) + CENI_BATCH; /* a bound, since jobs that are put back come again */
+    uint64_t left = ceni_live_locked(core) + CENI_BATCH; /* a bound, since jobs that are put back come again */
     ceni_core_unlock(core);
     for (uint32_t got = 1; got > 0 && left > 0; left = left > got ? left - got : 0) {
         got = ceni_injector_take(&core->injector, 0, 1, jobs, CENI_BATCH);
@@ -124,7 +79,7 @@ static void shut(ceni_core *core, cen_stop how)
 {
     ceni_core_lock(core);
     bool first = ceni_load_relaxed(&core->closing) == 0; /* written under the mutex; carries nothing */
-    if (first) core->stop_base = tasks_out_locked(core);
+    if (first) core->stop_base = ceni_tasks_out_locked(core);
     bool drops = ceni_load_relaxed(&core->closing) == CEN_STOP_DROP; /* likewise; carries nothing */
     if (!drops) ceni_setting_put(&core->closing, (uint32_t)how);
     ceni_core_unlock(core);
@@ -155,26 +110,7 @@ static bool wait_locked(ceni_core *core, bool (*is_so)(ceni_core *core), int64_t
 
 static bool nothing_lives_locked(ceni_core *core)
 {
-    return live_locked(core) == 0;
-}
-
-/* Count this worker's tasks that are in cen_crew_stop, and those below them: no task's stop waits for them. Return the
- * number that was counted before. */
-static uint32_t count_stopping(ceni_worker *worker, uint32_t tasks)
-{
-    ceni_core *core = worker->core;
-    ceni_core_lock(core);
-    uint32_t before = worker->stopping;
-    worker->stopping = tasks;
-    core->stopping += tasks - before;
-    ceni_turn_locked(core);
-    ceni_core_unlock(core);
-    return before;
-}
-
-void ceni_stop_abandon(ceni_worker *worker)
-{
-    if (worker->stopping) count_stopping(worker, 0);
+    return ceni_live_locked(core) == 0;
 }
 
 /* The worker runs other tasks meanwhile, as in cen_await. When there are none it looks again every millisecond: a task
@@ -182,15 +118,15 @@ void ceni_stop_abandon(ceni_worker *worker)
 static bool wait_inside(ceni_worker *worker, int64_t moment)
 {
     ceni_core *core = worker->core;
-    uint32_t before = count_stopping(worker, ceni_worker_depth(worker));
+    uint32_t before = ceni_count_stopping(worker, ceni_worker_depth(worker));
     for (bool alone = false;;) {
         ceni_core_lock(core);
-        alone = live_locked(core) <= core->stopping;
+        alone = ceni_live_locked(core) <= core->stopping;
         uint32_t turns = ceni_load_relaxed(&core->turns); /* written under the mutex; carries nothing */
         ceni_core_unlock(core);
         int64_t now = ceni_clock_now();
         if (alone || now >= moment) {
-            count_stopping(worker, before);
+            ceni_count_stopping(worker, before);
             return alone;
         }
         if (ceni_await_help_one(worker)) {
@@ -201,52 +137,6 @@ static bool wait_inside(ceni_worker *worker, int64_t moment)
         ceni_futex_wait(&core->turns, turns, moment - now > LOOK_AGAIN_NS ? now + LOOK_AGAIN_NS : moment);
         cen_blocking_end();
     }
-}
-
-void ceni_make_over(ceni_core *core)
-{
-    ceni_injector_shut(&core->injector, CENI_SHUT_ALL);
-    ceni_core_lock(core);
-    bool first = !core->over;
-    core->over = true;
-    ceni_update_locked(core, 0);
-    ceni_sleepers_nudge_locked(core);
-    ceni_core_unlock(core);
-    if (first) ceni_clocks_stop(core);
-}
-
-bool ceni_look_for_the_end_locked(ceni_core *core)
-{
-    if (ceni_load_relaxed(&core->closing) == 0) return false; /* written under the mutex; carries nothing */
-    ceni_turn_locked(core);
-    return core->ends_itself && !core->over && live_locked(core) == 0;
-}
-
-/* The thread that counts the last task out may be no worker. `alarms` keeps the crew until it has set `over`. */
-void ceni_count_out_elsewhere(ceni_core *core, ceni_out how)
-{
-    ceni_core_lock(core);
-    core->out_elsewhere++;
-    core->dropped += how != CENI_OUT_ENDED;
-    core->dropped_suspended += how == CENI_OUT_DROPPED_SUSPENDED;
-    ceni_turn_locked(core);
-    bool ends = ceni_look_for_the_end_locked(core) && !ceni_planted(crew_cancel_leaves_it_open);
-    core->alarms += ends;
-    ceni_core_unlock(core);
-    if (!ends) return;
-    ceni_make_over(core);
-    ceni_core_lock(core);
-    core->alarms--;
-    ceni_turn_locked(core);
-    ceni_core_unlock(core);
-}
-
-void ceni_look_for_the_end(ceni_core *core)
-{
-    ceni_core_lock(core);
-    bool ends = ceni_look_for_the_end_locked(core);
-    ceni_core_unlock(core);
-    if (ends) ceni_make_over(core);
 }
 
 static void await_posters(ceni_core *core)
@@ -262,7 +152,7 @@ static void fill_report(ceni_core *core, cen_crew_report *out)
     if (!out) return;
     cen_crew_stats_get(core->crew, &stats);
     ceni_core_lock(core);
-    cen_crew_report report = {.finished = tasks_out_locked(core) - core->stop_base - core->dropped,
+    cen_crew_report report = {.finished = ceni_tasks_out_locked(core) - core->stop_base - core->dropped,
                               .dropped = core->dropped};
     ceni_core_unlock(core);
     uint64_t left = stats.submitted - stats.finished;
@@ -324,27 +214,6 @@ cen_status cen_crew_stop(cen_crew *crew, cen_stop how, cen_deadline deadline, ce
 }
 
 /* ---- Freeing ------------------------------------------------------------------------------------ */
-
-void ceni_core_discard(ceni_core *core)
-{
-    const cen_allocator *allocator = core->crew->options.allocator;
-    for (uint32_t i = 0; i < core->max; i++)
-        ceni_free(allocator, ceni_worker_at(core, i), sizeof(ceni_worker), _Alignof(ceni_worker));
-    ceni_free(allocator, core->workers, core->max * sizeof *core->workers, _Alignof(void *));
-    ceni_free(allocator, core->injector.shards, core->injector.count * sizeof(ceni_shard), _Alignof(ceni_shard));
-    ceni_free(allocator, core, sizeof *core, _Alignof(ceni_core));
-}
-
-void ceni_crew_release(cen_crew *crew)
-{
-    const cen_allocator *allocator = crew->options.allocator;
-    for (ceni_core *core = ceni_setting(&crew->core), *older; core; core = older) {
-        older = core->older;
-        ceni_core_discard(core);
-    }
-    ceni_free(allocator, crew->cpus, crew->cpu_count * sizeof *crew->cpus, _Alignof(uint32_t));
-    ceni_free(allocator, crew, sizeof *crew, _Alignof(cen_crew));
-}
 
 cen_status cen_crew_free(cen_crew *crew)
 {

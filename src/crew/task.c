@@ -19,8 +19,8 @@
  * Order table
  * [K1] end, undo  | store of the state | release | K2 | that it cannot be withdrawn | an alarm searches for it without end
  * [K2] withdraw, cancel | load of the state | acquire | K1, K7 in step.c | what the step before has written | it cancels a future of an earlier wait
- * [K4] out        | store of a counter | release | S1 in stop.c | that the task belongs to the program again | a stop returns while a future is being completed
- * [K5] withdraw   | load of seats      | seq_cst | T1 in threads.c | which deques there are | a cancel searches without end
+ * [K4] out        | store of a counter | release | S1 in end.c | that the task belongs to the program again | a stop returns while a future is being completed
+ * [K5] withdraw   | load of seats      | seq_cst | T1 in seats.c | which deques there are | a cancel searches without end
  *
  * Tested by tests/unit/crew/task_test.c, tests/explore/crew_task_test.c, tests/stress/crew_stress.c.
  */
@@ -122,7 +122,7 @@ static inline bool put_inside_quickly(ceni_worker *worker, cen_task *task)
 }
 
 /* Put them into the injector. In an ordered crew the worker's next tasks must not overtake them: they go there too,
- * until all are taken (Q4 in worker.c). */
+ * until all are taken (Q4 in find.c). */
 static bool spill(ceni_worker *worker, cen_task *const tasks[], size_t count)
 {
     ceni_injector *injector = &worker->core->injector;
