@@ -14,10 +14,7 @@
  * A new limit is one more line in ceni_admit_locked, with a cause of its own in cen_cause and an estimate for
  * retry-after.
  *
- * The estimate is the number of waiters that come first, plus one, times the average time between two servings while
- * there are waiters. It is never less than the time since the last serving. A take that finds no waiter is never
- * refused because of the estimate: the pool measures its pace only by the waiters that it serves. Otherwise an
- * average from a bad time would refuse the very takes that would correct it.
+ * pace.c estimates the wait. A take that finds no waiter is never refused because of the estimate.
  *
  * Shedding is decided whenever a waiter is about to be served; shed.h has the control law. The object stays for the
  * next waiter. All times are on the pool's clock.
@@ -28,49 +25,11 @@
 #include "pool/internal.h"
 #include "port/port.h"
 
-enum {
-    SMOOTHING = 8,         /* one serving moves the average by an eighth of the difference */
-    A_MOMENT_NS = 1000000, /* retry-after if no waiter was served yet */
-};
-
-int64_t ceni_pool_moment(const cen_pool *pool, int64_t now)
-{
-    const cen_runtime *runtime = ceni_pool_runtime(pool);
-    return runtime && ceni_runtime_is_virtual(runtime) ? ceni_pool_now(pool) : now;
-}
+enum { A_MOMENT_NS = 1000000 }; /* retry-after if no waiter was served yet */
 
 static uint64_t waiting_locked(const cen_pool *pool)
 {
     return ceni_load_relaxed(&pool->waiters->ctl) / CENI_CTL_ONE; /* written under this lock; carries nothing */
-}
-
-static int64_t at_least_one(int64_t ns)
-{
-    return ns > 1 ? ns : 1;
-}
-
-/* ---- The pace at which waiters are served -------------------------------------------------- */
-
-void ceni_pace_begin_locked(cen_pool *pool, int64_t now)
-{
-    pool->pace.from = ceni_pool_moment(pool, now);
-}
-
-void ceni_pace_served_locked(cen_pool *pool, int64_t now)
-{
-    ceni_pace *pace = &pool->pace;
-    int64_t moment = ceni_pool_moment(pool, now), passed = at_least_one(moment - pace->from);
-    pace->between = pace->between ? at_least_one(pace->between + (passed - pace->between) / SMOOTHING) : passed;
-    pace->from = moment;
-}
-
-int64_t ceni_pace_estimate_locked(const cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now)
-{
-    int64_t moment = ceni_pool_moment(pool, now), between = pool->pace.between;
-    int64_t before = (int64_t)ceni_turn_ahead_locked(pool, waiter, moment) + 1;
-    int64_t estimate = between < CENI_FOREVER / before ? between * before : CENI_FOREVER;
-    int64_t nobody = waiting_locked(pool) > 0 ? moment - pool->pace.from : 0; /* time without a serving */
-    return nobody > estimate ? nobody : estimate;
 }
 
 /* ---- Admission -------------------------------------------------------------------------------- */
@@ -78,7 +37,7 @@ int64_t ceni_pace_estimate_locked(const cen_pool *pool, const ceni_pool_waiter *
 int64_t ceni_retry_opening_locked(const cen_pool *pool)
 {
     int64_t next = ceni_gate_next(&pool->gate);
-    if (next != CENI_FOREVER) return at_least_one(next - ceni_pool_now(pool));
+    if (next != CENI_FOREVER) return ceni_at_least_1_ns(next - ceni_pool_now(pool));
     int64_t least = pool->options.backoff_initial_ns; /* a try is running: its result is known soon */
     return least == CEN_OFF ? 1 : least;
 }
@@ -109,7 +68,8 @@ static ceni_verdict full_locked(const cen_pool *pool, const ceni_pool_waiter *wa
 {
     int64_t estimate = ceni_pace_estimate_locked(pool, waiter, now);
     bool unknown = pool->pace.between == 0 && estimate < A_MOMENT_NS;
-    ceni_verdict verdict = refusal(CEN_FULL, CEN_CAUSE_QUEUE_FULL, unknown ? A_MOMENT_NS : at_least_one(estimate));
+    ceni_verdict verdict =
+        refusal(CEN_FULL, CEN_CAUSE_QUEUE_FULL, unknown ? A_MOMENT_NS : ceni_at_least_1_ns(estimate));
     verdict.current = (int64_t)waiting_locked(pool);
     verdict.max = (int64_t)ceni_settings_number(pool->options.max_waiters);
     return verdict;
@@ -183,14 +143,6 @@ void ceni_shedding_stop_locked(cen_pool *pool)
 {
     for (unsigned class = 0; class < CENI_CLASSES; class ++)
         pool->waiters->classes[class].shed = (ceni_shed){.active = false};
-}
-
-bool ceni_shedding_is_active_locked(const cen_pool *pool)
-{
-    bool active = false;
-    for (unsigned class = 0; class < CENI_CLASSES; class ++)
-        active = active || pool->waiters->classes[class].shed.active;
-    return active;
 }
 
 void ceni_shedding_tell(cen_pool *pool, const ceni_followup *followup)

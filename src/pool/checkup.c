@@ -37,7 +37,7 @@
  * Order table
  * [B1] tell  | store of the state, under the lock | release | B2 | what the driver said; that the slot is HELD | the take reads a half-written outcome
  * [B2] await, leave | load of the state | acquire | B1, S5 in sync/stop.c | the same; STOPPED carries nothing | the same
- * [B3] begin | add to shifts | seq_cst | V5 in look.c | that a slot left the state and came back with the same word | two readings consider a slot held all the time that was tested
+ * [B3] begin | add to shifts | seq_cst | V5 in stats.c | that a slot left the state and came back with the same word | two readings consider a slot held all the time that was tested
  *
  * Tested by tests/unit/pool/checkup_test.c, tests/explore/pool_checkup_test.c.
  */

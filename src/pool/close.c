@@ -9,7 +9,7 @@
  * if the pool was freed meanwhile, frees its memory.
  *
  * The naive version sweeps the idle slots and then marks the pool: an object that is given between the two stays idle
- * forever. Here the mark comes first. A give after the mark sees it [T4 in take.c]; a give before it is found by the
+ * forever. Here the mark comes first. A give after the mark sees it [T4 in give.c]; a give before it is found by the
  * sweep [S2 in slot.c].
  *
  * Order table

@@ -113,7 +113,7 @@ static void add_settings(list *l, const cen_pool_options *o)
     if (o->max_waiters != CEN_OFF) gauge(l, "max_waiters", (int64_t)ceni_settings_number(o->max_waiters));
 }
 
-static size_t metrics_of(const void *object, cen_metric *metrics, size_t room)
+size_t ceni_pool_metrics(const void *object, cen_metric *metrics, size_t room)
 {
     cen_pool *pool = (cen_pool *)(uintptr_t)object;
     cen_pool_stats s = CEN_SIZED(cen_pool_stats);
@@ -157,14 +157,8 @@ static const char *system_of(const void *object)
     return ((const cen_pool *)object)->calls.system;
 }
 
-static const ceni_component_calls calls = {.histogram = ceni_times_histogram,
-                                           .description = ceni_pool_write_description,
-                                           .actions = actions,
-                                           .tell = tell,
-                                           .system = system_of};
-
-void ceni_pool_describe(cen_pool *pool)
-{
-    pool->entry = (ceni_directory_entry){
-        .kind = "pool", .name = pool->name, .snapshot = metrics_of, .object = pool, .calls = &calls};
-}
+const ceni_component_calls ceni_pool_calls = {.histogram = ceni_times_histogram,
+                                              .description = ceni_pool_write_description,
+                                              .actions = actions,
+                                              .tell = tell,
+                                              .system = system_of};

@@ -48,7 +48,7 @@
  *
  * Order table
  * [W1] owned, detach | load of the note  | acquire | T5 in take.c, W2 W3 | the lease's holder, if the generations agree | nothing alone: the generation decides; kept so that the note is as new as the word
- * [W2] detach        | cas of the note   | acq_rel | W1, V2 in look.c | that the lease has no holder | nothing alone: the lock lies between
+ * [W2] detach        | cas of the note   | acq_rel | W1, V2 in holding.c | that the lease has no holder | nothing alone: the lock lies between
  * [W3] seize         | store of the note | release | W1 | that the holder has ended | a helper finds an older note, and lends an object that should be tested
  * [W4] orphan        | cas of the note   | acq_rel | W1, under the lock on both sides | that the holder has ended | nothing alone: the lock lies between
  */

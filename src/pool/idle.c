@@ -42,7 +42,7 @@
  * [I3] look back | load of the word | seq_cst | I4 | whether it was listed meanwhile | the same
  * [I4] publish   | cas of the word | seq_cst | I1 I2 I3, L1 in waiters.c | the object's bytes; that it is idle, before ctl is read | the next holder reads old bytes; a waiter sleeps although the object is idle
  * [I5] take      | cas of the word | seq_cst | I4 | the object's bytes, to the taker | it reads old bytes
- * [I7] hold      | add to shifts | seq_cst | V5 in look.c | that a slot left the state and came back with the same word | two readings consider a slot idle all the time that was tested
+ * [I7] hold      | add to shifts | seq_cst | V5 in stats.c | that a slot left the state and came back with the same word | two readings consider a slot idle all the time that was tested
  * [I6] offer     | load of ctl after I4 | seq_cst | L1 in waiters.c | whether there is a waiter | a waiter is missed
  */
 #include "pool/internal.h"

@@ -139,6 +139,12 @@ static inline bool ceni_verdict_refuses(const ceni_verdict *verdict)
     return verdict->retry_after_ns > 0;
 }
 
+/* An estimate that is not known, or over, is one nanosecond: 0 would mean that there is none. */
+static inline int64_t ceni_at_least_1_ns(int64_t ns)
+{
+    return ns > 1 ? ns : 1;
+}
+
 /* Decide whether a waiter, thread or pending, may join; the only function that does. `now` is ceni_clock_now();
  * `moment` is the waiter's deadline on the pool's clock, CENI_FOREVER without one. Refusals are counted here. */
 ceni_verdict ceni_admit_locked(cen_pool *pool, const ceni_pool_waiter *waiter, int64_t now, int64_t moment);

@@ -279,14 +279,17 @@ void ceni_keeper_nudge(cen_pool *pool);
 /* The pool is closed: unset the alarm, if it has not rung. */
 void ceni_keeper_retire(cen_pool *pool);
 
-/* For how long the slot has been seen with that word, on the pool's clock; 0 the first time. (look.c) */
+/* For how long the slot has been seen with that word, on the pool's clock; 0 the first time. (holding.c) */
 int64_t ceni_slot_age(cen_pool *pool, ceni_slot *slot, uint64_t word);
 int64_t ceni_slot_age_known(cen_pool *pool, ceni_slot *slot, uint64_t word, bool *exact);
+
+/* Mark the slot as seen with that word. (holding.c) */
+void ceni_slot_meet(const cen_pool *pool, ceni_slot *slot, uint64_t word);
 
 /* Mark all leases, so that each has an age from now on. */
 void ceni_slots_meet_holders(cen_pool *pool);
 
-/* Fill in *out for an idle, held or revoked object of that slot; false if it has none. (look.c) */
+/* Fill in *out for an idle, held or revoked object of that slot; false if it has none. (holding.c) */
 bool ceni_slot_holding(cen_pool *pool, uint32_t index, cen_object_view *out);
 
 /* The same for an object in any state. */

@@ -22,7 +22,7 @@
  * shows which failures came before it.
  *
  * Order table
- * [K4] done | store of met | release | V4 in look.c | that no reader has marked this object yet | a new object has the age of the previous one in its slot
+ * [K4] done | store of met | release | V4 in holding.c | that no reader has marked this object yet | a new object has the age of the previous one in its slot
  */
 #include "base/plant.h"
 #include "pool/internal.h"

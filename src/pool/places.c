@@ -15,7 +15,7 @@
  * [O2] counted | store of openable | seq_cst | O1 | the same | the same
  * [O3] opened  | store of the object | release | the word's cas that follows; visitors' loads | the object's bytes | a visitor sees a half-made object
  * [O5] lend    | cas of the word   | seq_cst | every other change of it | that it is held | nothing alone: one order for all changes of a word is easier to argue
- * [O6] claim, vacate | add to shifts | seq_cst | V5 in look.c | that a slot was emptied or filled, although its word may be the same again | two readings consider a changed slot unchanged
+ * [O6] claim, vacate | add to shifts | seq_cst | V5 in stats.c | that a slot was emptied or filled, although its word may be the same again | two readings consider a changed slot unchanged
  * [O7] end    | load of ctl        | seq_cst | L1 in waiters.c | whether there is a waiter, after the surplus ended | a waiter that joined during the surplus sleeps although an object is idle, while another one is closed
  * [O4] turns   | add               | acq_rel | C2 in close.c | that no object is left | nothing: the lock follows; kept for the futex
  */
@@ -28,29 +28,6 @@
 #include "pool/internal.h"
 #include "port/port.h"
 #include "sync/future.h"
-
-/* ---- Callouts ----------------------------------------------------------------------- */
-
-void ceni_callout_begin(ceni_callout *callout, const cen_pool *pool)
-{
-    ceni_rank_expect_none("a pool's driver, visitor or listener");
-    ceni_pool_own *own = ceni_pool_own_get();
-    *callout = (ceni_callout){.pool_id = pool->id, .outer = own->callout, .cancel = ceni_cancel_hold()};
-    own->callout = callout;
-}
-
-void ceni_callout_end(const ceni_callout *callout)
-{
-    ceni_pool_own_get()->callout = callout->outer;
-    ceni_cancel_release(callout->cancel);
-}
-
-bool ceni_callout_inside(const cen_pool *pool)
-{
-    const ceni_callout *callout = ceni_pool_own_get()->callout;
-    while (callout && callout->pool_id != pool->id) callout = callout->outer;
-    return callout != NULL;
-}
 
 /* ---- Counting ------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
  *
  * Order table
  * [Q1] take | load of ctl     | relaxed | - | nothing: whether the pool is closed, or takes must queue; carries nothing | -
- * [Q2] take | cas of the word | seq_cst | T3 in take.c, I4 in idle.c | the object's bytes, from the last holder | it reads old bytes
- * [Q3] note | stores of where, note | release | the loads in look.c | that they belong to the generation | a list of holders shows the previous holder
+ * [Q2] take | cas of the word | seq_cst | T3 in give.c, I4 in idle.c | the object's bytes, from the last holder | it reads old bytes
+ * [Q3] note | stores of where, note | release | the loads in holding.c | that they belong to the generation | a list of holders shows the previous holder
  */
 #ifndef CENI_POOL_QUICK_H
 #define CENI_POOL_QUICK_H

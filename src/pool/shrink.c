@@ -29,7 +29,7 @@
  * A program's own allocator may have its memory from anywhere. Memory from it stays as it is until the pool is freed.
  *
  * Order table
- * [K1] give back | cas of the word | seq_cst | I1 I2 in idle.c, T3 in take.c, V1 in look.c | only that it is EMPTY as before; one order for all changes of a word is easier to argue | nothing alone
+ * [K1] give back | cas of the word | seq_cst | I1 I2 in idle.c, T3 in give.c, V1 in stats.c | only that it is EMPTY as before; one order for all changes of a word is easier to argue | nothing alone
  *
  * Tested by tests/unit/pool/shrink_test.c, shrink_real_test.c, tests/explore/pool_resize_test.c.
  */

@@ -3,8 +3,8 @@
  * Changes of a slot's word outside the quick path.
  *
  * Order table
- * [S1] move | cas on the word | seq_cst | every other change of the word; T4 in take.c | the object, to the slot's next owner; that it is idle, before the wait queue is read | the next holder reads half an object; a waiter sleeps although an object is idle
- * [S2] word | load of the word | seq_cst | S1, I4 in idle.c, T3 in take.c; L1 in waiters.c | the slot's state, after CLOSED or SURPLUS was set | a sweep reads an old word, and an object given before the mark stays idle forever
+ * [S1] move | cas on the word | seq_cst | every other change of the word; T4 in give.c | the object, to the slot's next owner; that it is idle, before the wait queue is read | the next holder reads half an object; a waiter sleeps although an object is idle
+ * [S2] word | load of the word | seq_cst | S1, I4 in idle.c, T3 in give.c; L1 in waiters.c | the slot's state, after CLOSED or SURPLUS was set | a sweep reads an old word, and an object given before the mark stays idle forever
  */
 #include "pool/slot.h"
 

@@ -101,7 +101,7 @@ typedef struct ceni_slot {
     /* when the lease began, if the note is marked as timed; the complement of when it ended (times.c) */
     _Atomic int64_t since;
     _Atomic uint64_t met;   /* the latest word, without its flags, that a reader has marked ... */
-    _Atomic int64_t met_at; /* ... and when it was first marked (look.c) */
+    _Atomic int64_t met_at; /* ... and when it was first marked (holding.c) */
     /* the thread that entered the slot's lease as a scope */
     uint64_t scope_generation; /* the lease of `scopes`; its complement: of `giving` */
     union {

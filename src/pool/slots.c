@@ -9,7 +9,7 @@
  * be resident. `reach` is the end of the slots in use. It goes up before a slot leaves EMPTY, and down after the
  * highest one has become EMPTY, under the lock. A search over all slots ends there: a slot beyond is claimed after
  * the search began. A search that must not miss such a slot uses a mark in the wait queue that the claiming thread
- * has seen (CLOSED), or the count of shifts (look.c).
+ * has seen (CLOSED), or the count of shifts (stats.c).
  *
  * The generations of the slots in use count their leases. `rest` has the leases of all other slots, so that EMPTY
  * slots need not be read:
@@ -20,7 +20,7 @@
  * Order table
  * [P1] readers | load of chunk_count, places  | acquire | P2 | the chunk's fields and zeroed slots | a reader follows a pointer before it is written
  * [P2] publish | store of chunk_count, places | release | P1 | the same | the same
- * [P3] publish | add to shifts | seq_cst | V5 in look.c | that there are more slots than were read | a snapshot has the new max and the old places
+ * [P3] publish | add to shifts | seq_cst | V5 in stats.c | that there are more slots than were read | a snapshot has the new max and the old places
  */
 #include "base/alloc.h"
 #include "base/plant.h"

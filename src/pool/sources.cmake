@@ -1,4 +1,14 @@
 list(APPEND cenote_sources
+  src/pool/pace.c
+  src/pool/sentence.c
+  src/pool/picture.c
+  src/pool/explain_pool.c
+  src/pool/stats.c
+  src/pool/holding.c
+  src/pool/give.c
+  src/pool/entry.c
+  src/pool/callout.c
+  src/pool/adopt.c
   src/pool/async.c
   src/pool/outcome.c
   src/pool/describe.c

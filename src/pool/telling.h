@@ -33,9 +33,12 @@ void ceni_trace_note(cen_pool *pool, const cen_lease *lease, const void *from);
 /* Fill in the backtrace of the lease in `out`, if there is one. */
 void ceni_trace_read(cen_pool *pool, uint32_t index, cen_object_view *out);
 
-/* ---- look.c --------------------------------------------------------------------------------- */
+/* ---- stats.c -------------------------------------------------------------------------------- */
 
-/* As cen_pool_stats_get, but never waits: returns false if another thread reads the statistics, or if objects are
+/* Read the statistics. */
+void ceni_pool_stats_read(cen_pool *pool, cen_pool_stats *out);
+
+/* The same, but never waits: returns false if another thread reads the statistics, or if objects are
  * opened and closed all the time. */
 bool ceni_pool_look_if_free(cen_pool *pool, cen_pool_stats *out);
 
@@ -67,7 +70,7 @@ cen_cause ceni_pool_explain_briefly(cen_pool *pool, char *text, size_t room);
 enum { CENI_HOLDER_ROOM = 96 };
 const char *ceni_holder_say(uint64_t holder, char text[CENI_HOLDER_ROOM]);
 
-/* Write "for at least 61 s"; for a lease that was not marked before (look.c), "for an unknown time". */
+/* Write "for at least 61 s"; for a lease that was not marked before (holding.c), "for an unknown time". */
 const char *ceni_held_say(int64_t ns, char text[CENI_HOLDER_ROOM]);
 
 /* ---- times.c: histograms of leases, waits and openings -------------------------------------- */
@@ -137,8 +140,15 @@ void ceni_tell_given(const cen_pool *pool, int64_t held_ns, const char *where);
 
 /* ---- component.c, describe.c: the pool as a component ------------------------------------------ */
 
+size_t ceni_pool_metrics(const void *object, cen_metric *metrics, size_t room);
+extern const ceni_component_calls ceni_pool_calls;
+
 /* Fill in the pool's entry for the directory, before it joins. */
-void ceni_pool_describe(cen_pool *pool);
+static inline void ceni_pool_describe(cen_pool *pool)
+{
+    pool->entry = (ceni_directory_entry){
+        .kind = "pool", .name = pool->name, .snapshot = ceni_pool_metrics, .object = pool, .calls = &ceni_pool_calls};
+}
 
 /* As cen_component_describe. */
 void ceni_pool_write_description(const void *object, const cen_description_writer *description, size_t most);

@@ -33,7 +33,7 @@
  *     exist.
  *  M2 `since` belongs to the lease if the note does and is marked as TIMED: the note is
  *     written after it [T5 in take.c]. It is the moment when the lease began, or its
- *     complement (negative) the moment when it ended, from which look.c computes for how
+ *     complement (negative) the moment when it ended, from which holding.c computes for how
  *     long the object has been idle.
  *  M3 If exact_times was always set, the number of recorded leases is the number of ended
  *     leases, less those that were never lent: their object was found unfit or superfluous
@@ -144,8 +144,8 @@ static void copy(cen_pool *pool, const ceni_compact *from, cen_histogram *out)
  * never falls. */
 static uint64_t instant_takes(cen_pool *pool)
 {
-    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
-    if (cen_pool_stats_get(pool, &s) != CEN_OK) return 0;
+    cen_pool_stats s;
+    ceni_pool_stats_read(pool, &s);
     ceni_waiters_lock(pool->waiters);
     if (s.taken > s.served + pool->times->instant) pool->times->instant = s.taken - s.served;
     uint64_t instant = pool->times->instant;

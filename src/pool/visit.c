@@ -23,7 +23,7 @@
  *
  * The naive version shows a slot only in stable states. It then misses an object that is being reset.
  *
- * Loads of the map are ordered in map.c [N5], those of slots in look.c [V1 V2].
+ * Loads of the map are ordered in map.c [N5], those of slots in stats.c [V1] and holding.c [V2].
  *
  * Tested by tests/unit/pool/visit_test.c, visit_real_test.c, tests/explore/pool_visit_test.c.
  */

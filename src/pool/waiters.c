@@ -44,7 +44,7 @@
  * Why I3 holds.
  *
  * The naive version: a giver reads ctl, sees no waiter, and then makes its object idle. The waiter searched before,
- * joins after, and sleeps although the object is idle. Hence publish, then read ctl [T4 in take.c]; and join, then
+ * joins after, and sleeps although the object is idle. Hence publish, then read ctl [T4 in give.c]; and join, then
  * search [L1]. In the single order of seq_cst operations the giver sees the waiter, or the waiter the object.
  *
  * The second race: the giver sees HEIR and leaves its object to the heir, which has already searched. Hence the heir
@@ -79,7 +79,7 @@
  * total. Neighbours do not pass if barging is disabled, nor while there are waiters of another priority.
  *
  * Order table
- * [L1] mark       | store of ctl, under the lock | seq_cst | T4 in take.c, I6 in idle.c; the look that follows | that there is a waiter, that it is READY, or that it has left | a giver and a waiter miss each other
+ * [L1] mark       | store of ctl, under the lock | seq_cst | T4 in give.c, I6 in idle.c; the look that follows | that there is a waiter, that it is READY, or that it has left | a giver and a waiter miss each other
  * [L4] heed       | load of ctl again | seq_cst | L1 | whether there is a waiter, now that the mark is cleared | a waiter that joined while the mark was set sleeps although the object is idle
  * [L3] tell       | exchange of a waiter's state | acq_rel | J1 J2 in wait.c | the grant | the waiter reads a half-written grant
  *
@@ -94,16 +94,6 @@
 #include "sync/future.h"
 
 /* ---- The word, and verdicts ------------------------------------------------------ */
-
-void ceni_waiters_lock(ceni_waiters *waiters)
-{
-    ceni_mutex_lock(&waiters->mutex, CENI_RANK_POOL);
-}
-
-void ceni_waiters_unlock(ceni_waiters *waiters)
-{
-    ceni_mutex_unlock(&waiters->mutex, CENI_RANK_POOL);
-}
 
 static uint64_t ctl_locked(ceni_waiters *waiters)
 {

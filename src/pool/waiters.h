@@ -150,8 +150,15 @@ bool ceni_waiters_is_one(const void *waiters);
 /* Take the queue back from its pool. Called with its lock held; drops the lock. */
 void ceni_waiters_return_locked(ceni_waiters *waiters);
 
-void ceni_waiters_lock(ceni_waiters *waiters);
-void ceni_waiters_unlock(ceni_waiters *waiters);
+static inline void ceni_waiters_lock(ceni_waiters *waiters)
+{
+    ceni_mutex_lock(&waiters->mutex, CENI_RANK_POOL);
+}
+
+static inline void ceni_waiters_unlock(ceni_waiters *waiters)
+{
+    ceni_mutex_unlock(&waiters->mutex, CENI_RANK_POOL);
+}
 
 /* Change `ctl`, under the lock. */
 void ceni_waiters_mark_locked(ceni_waiters *waiters, uint64_t clear, uint64_t set);
