@@ -261,7 +261,7 @@ void ceni_closing_tell(cen_pool *pool, cen_close_op *closing);
 /* If its deadline has passed, revoke the leases that are still out, and complete it. */
 void ceni_closing_pass(cen_pool *pool, int64_t now);
 
-/* ---- take.c, used by several files --------------------------------------------------- */
+/* ---- give.c, used by several files --------------------------------------------------- */
 
 /* Retire a slot that was made idle in a pool that is closed or above max: close its object. Returns false if that is
  * not needed, or the slot is not idle now. */
@@ -270,8 +270,9 @@ bool ceni_pool_retire(ceni_waiters *waiters, uint64_t pool_id, uint32_t index, u
 /* The same without a pump: the caller pumps afterwards. Only for a driver that does not block. */
 bool ceni_pool_retire_quietly(ceni_waiters *waiters, uint64_t pool_id, uint32_t index, uint64_t generation);
 
-/* Errors that several calls share. ceni_pool_check returns INVALID, OK, or the result of ceni_renew. */
-cen_status ceni_pool_check(const cen_pool *pool, const char *call, cen_error *error);
+/* ---- errors.c ------------------------------------------------------------------------ */
+
+cen_status ceni_pool_refuse_null(const char *call, cen_error *error);
 cen_status ceni_pool_refuse_closed(const char *name, cen_error *error);
 cen_status ceni_pool_misuse(const cen_pool *pool, const char *what, cen_error *error);
 

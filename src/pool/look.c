@@ -6,7 +6,7 @@
 
 cen_status cen_pool_stats_get(cen_pool *pool, cen_pool_stats *out)
 {
-    cen_pool_stats read;
+    cen_pool_stats read = CEN_SIZED(cen_pool_stats);
     cen_status status = ceni_pool_check(pool, "cen_pool_stats_get", NULL);
     if (status == CEN_OK) status = cen_sized_check(out, sizeof *out, "cen_pool_stats_get: out", NULL);
     if (status != CEN_OK) return status;

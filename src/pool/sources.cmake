@@ -6,7 +6,7 @@ list(APPEND cenote_sources
   src/pool/stats.c
   src/pool/holding.c
   src/pool/give.c
-  src/pool/entry.c
+  src/pool/errors.c
   src/pool/callout.c
   src/pool/adopt.c
   src/pool/async.c

@@ -144,7 +144,7 @@ static void copy(cen_pool *pool, const ceni_compact *from, cen_histogram *out)
  * never falls. */
 static uint64_t instant_takes(cen_pool *pool)
 {
-    cen_pool_stats s;
+    cen_pool_stats s = CEN_SIZED(cen_pool_stats);
     ceni_pool_stats_read(pool, &s);
     ceni_waiters_lock(pool->waiters);
     if (s.taken > s.served + pool->times->instant) pool->times->instant = s.taken - s.served;
