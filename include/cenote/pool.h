@@ -575,8 +575,9 @@ CEN_API cen_status cen_pool_leave_at(cen_scope *scope, const char *where);
     } else \
         for (cen_scope scope __attribute__((cleanup(cen_scope_end_))) = cen_scope_none_();; \
              CEN_LEAVE_(scope, after##line)) \
-            for (type name = (type)cen_scope_begin_((pool), (deadline), &scope, (error), CEN_HERE);; \
-                 CEN_LEAVE_(scope, after##line)) \
+            for (type name \
+                 __attribute__((unused)) = (type)cen_scope_begin_((pool), (deadline), &scope, (error), CEN_HERE); \
+                 ; CEN_LEAVE_(scope, after##line)) \
                 if (scope.status == CEN_OK)
 
 /* Ends the loops of CEN_WITH. Without optimisation, gcc routes every exit from a scope through one cleanup. It then

@@ -29,6 +29,7 @@ static int after_a_block_both_return(int choice)
 {
     int passed = 0;
     CEN_WITH (pool, CEN_NOW, char *, object, NULL) passed += object[0] == 'l';
+    CEN_WITH (pool, CEN_NOW, char *, unneeded, NULL) passed += 0; /* only whether there is one */
     for (int i = 0; i < choice; i++) {
         CEN_WITH (pool, CEN_NOW, char *, object, NULL) {
             if (i == 0) continue;
