@@ -178,6 +178,8 @@ install:
 	@tools/build release -DCMAKE_INSTALL_PREFIX='$(PREFIX)' -DCENOTE_ROUTE='$(ROUTE)' -DCENOTE_DRIVERS='$(semicolons)' -DCENOTE_INSPECT='$(INSPECT)' \
 		-DCENOTE_TOOL='$(TOOL)' -DCENOTE_EXAMPLES=OFF
 	DESTDIR='$(DESTDIR)' cmake --install build/release
+	@echo 'Installed in $(DESTDIR)$(PREFIX). Next: ldconfig, or docs/install.md if the system does not search this folder.'
+	@[ '$(TOOL)' != OFF ] || echo 'The program cenote was left out: it needs all drivers and ROUTE=ON.'
 	@[ -d build/release/manual ] || echo 'The manual pages of section 3 were left out: they need python3 (tools/install-packages reference).'
 
 uninstall:

@@ -164,12 +164,13 @@ CEN_API cen_status cen_crew_submit_all(cen_crew *crew, cen_task *const tasks[], 
 
 /* Run a function as a one-step task. The library allocates the task. `name` is the task's name; NULL: "a call".
  *
- * If `result` is not NULL, this call promises that future, which completes with the value that the function returns.
+ * If `result` is not NULL, it is an initialised future (cen_future_init). This call promises it, and it completes with
+ * the value that the function returns.
  * The future may be cancelled at any time. If it is cancelled before the task begins, the function is never called.
  * Returns:
  *   OK
  *   INVALID    crew or call is NULL
- *   MISUSE     result was promised before and has not been initialised again
+ *   MISUSE     result is not an initialised future, or was used before and has not been initialised again
  *   NO_MEMORY  out of memory for the task
  *   others     as cen_crew_submit
  */
@@ -185,7 +186,7 @@ CEN_API cen_status cen_crew_submit_function(cen_crew *crew, const char *name, vo
  * Returns:
  *   OK
  *   INVALID    call or out is NULL
- *   MISUSE     result was promised before and has not been initialised again
+ *   MISUSE     result is not an initialised future, or was used before and has not been initialised again
  *   NO_MEMORY  out of memory for the task
  */
 CEN_API cen_status cen_function_task_new(const char *name, void *(*call)(void *argument), void *argument,

@@ -124,14 +124,15 @@ CEN_API cen_status cen_lanes_submit(cen_lanes *lanes, cen_priority priority, cen
                                     cen_error *error);
 
 /* Run a function as a one-step task of the lane of the given priority. The library allocates the task. `name` is the
- * task's name; NULL: "a call". `deadline` is as in cen_lanes_submit.
+ * task's name; NULL: "a call". `deadline` is as in cen_lanes_submit; CEN_DEFAULT: the task has no deadline.
  *
- * If `result` is not NULL, this call promises that future, which completes with the value that the function returns.
+ * If `result` is not NULL, it is an initialised future (cen_future_init). This call promises it, and it completes with
+ * the value that the function returns.
  * The future may be cancelled at any time. If it is cancelled before the task begins, the function is never called.
  * Returns:
  *   OK         the task is admitted
  *   INVALID    lanes or call is NULL, or the lane does not exist
- *   MISUSE     result was promised before and has not been initialised again
+ *   MISUSE     result is not an initialised future, or was used before and has not been initialised again
  *   NO_MEMORY  out of memory for the task
  *   others     as cen_lanes_submit
  */

@@ -73,7 +73,7 @@ static const char *words_for(cen_status status)
 {
     switch (status) {
     case CEN_INVALID: return "the function is NULL";
-    case CEN_MISUSE: return "the result's future was used before; cen_future_init makes it ready again";
+    case CEN_MISUSE: return "the result's future is not initialised, or was used before; call cen_future_init";
     default: return "out of memory";
     }
 }

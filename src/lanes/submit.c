@@ -182,8 +182,8 @@ cen_status cen_lanes_submit_function(cen_lanes *lanes, cen_priority priority, co
     cen_task *task;
     cen_status status = cen_function_task_new(name, function, argument, result, lanes->allocator, &task);
     if (status == CEN_MISUSE)
-        return refuse_plainly(lanes, status,
-                              "the result's future was used before; cen_future_init makes it ready again", error);
+        return refuse_plainly(
+            lanes, status, "the result's future is not initialised, or was used before; call cen_future_init", error);
     if (status != CEN_OK) return refuse_plainly(lanes, status, cen_status_text(status), error);
     status = cen_lanes_submit(lanes, priority, task, deadline, error);
     if (status != CEN_OK) cen_function_task_free(task);
