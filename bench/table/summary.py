@@ -144,7 +144,7 @@ def brief(results, root=ROOT):
     text = page.warnings(results)
     text += "A take and a give cost %s." % ", ".join(said) if said else "One run of every benchmark."
     if known and reached < known:
-        text += " cenote is not first everywhere: it misses [%d of %d targets](%s/table.md#missed)." % (known - reached, known, link)
+        text += " cenote is not first everywhere: each cell of the table has a target, usually a ratio to the best peer, and it misses [%d of %d targets](%s/table.md#missed)." % (known - reached, known, link)
     text += " [All tables](bench/measured.md), [how it is measured](bench/README.md#the-whole-table).\n"
     if os.path.exists(os.path.join(results.folder, "checkout.svg")):
         text += "\n![Nanoseconds per take and give of every contestant](%s/checkout.svg)\n" % link
