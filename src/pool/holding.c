@@ -16,7 +16,7 @@
  *     from the mark.
  *
  * Order table
- * [V6] read    | load of a word | seq_cst | every change of it | the state of the slot, before and after its holder is read | a holder is shown beside another lease's state
+ * [V6] read    | load of a word | seq_cst | every change of it | that the state is the same after the holder was read | a holder is shown beside another lease's state
  * [V2] holding | loads of note, where, since, object | acquire | T5 in take.c, O3 in places.c | the holder of the slot, if the generations agree | the previous holder is shown for the next one's lease
  * [V3] meet    | cas of met, met_at    | acq_rel | V4 | met_at, before its mark | an age is computed from another lease's time
  * [V4] age, meet | loads of met, met_at | acquire | V3, K4 in opening.c | the same; that a new object is not marked | the same
@@ -133,7 +133,7 @@ bool ceni_slot_shows(cen_pool *pool, uint32_t index, cen_object_view *out)
     ceni_slot *slot = ceni_slot_at(pool, index);
     bool exists = false;
     for (int i = 0; i < TRIES; i++) {
-        uint64_t word = read_word(slot);
+        uint64_t word = ceni_word_bare(ceni_slot_word(slot));
         ceni_slot_state state = ceni_word_state(word);
         if (state == CENI_SLOT_EMPTY) return false;
         *out = (cen_object_view){
